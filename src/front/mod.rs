@@ -1,0 +1,1 @@
+//! How a host reaches us: bytes to messages and back.

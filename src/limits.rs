@@ -1,0 +1,129 @@
+//! Every bound of the program, with its reason. Times are [`Duration`]s, sizes are bytes.
+
+use std::time::Duration;
+
+/// A message of this size or more goes to a worker thread; below it the hop would cost more than
+/// the work (a hop takes 10 to 30 µs, JSON and copies run at some GB/s).
+pub const LARGE_MIN: usize = 256 * 1024;
+
+/// Default for `--max-message`: the longest line of a host, the largest frame, raw payload and
+/// inflated payload of a tool process. Hosts' own limits lie between 4 and 16 MiB.
+pub const MESSAGE_MAX: usize = 64 * 1024 * 1024;
+
+/// Raw bytes that are refused are read and dropped up to here, so that the tool process can go
+/// on; one that announces more is ended.
+pub const RAW_DISCARD_MAX: u64 = 1024 * 1024 * 1024;
+
+/// First size of a connection's read buffer, and what it shrinks back to.
+pub const READ_BUFFER: usize = 64 * 1024;
+
+/// What one source may deliver in one turn of the loop before the others have theirs.
+pub const READ_BUDGET: usize = 1024 * 1024;
+
+/// Bytes waiting for a slow host above which the tool process is no longer read.
+pub const HOST_QUEUE_HIGH: usize = 4 * 1024 * 1024;
+
+/// Bytes waiting for a slow tool process above which the host is no longer read.
+pub const TOOL_QUEUE_HIGH: usize = 4 * 1024 * 1024;
+
+/// Requests that may wait for the tool process before the host is no longer read.
+pub const WAITING_REQUESTS_MAX: usize = 1024;
+
+/// Bytes of arguments that may wait for the tool process before the host is no longer read.
+pub const WAITING_BYTES_MAX: usize = 16 * 1024 * 1024;
+
+/// Transfers that a tool process may have open at once.
+pub const TRANSFERS_MAX: usize = 64;
+
+/// Questions (sampling, roots) that may be open to one host at once.
+pub const HOST_REQUESTS_MAX: usize = 256;
+
+/// Subscriptions to resources that one session may hold.
+pub const SUBSCRIPTIONS_MAX: usize = 4096;
+
+/// Middleware that one tool process may register.
+pub const MIDDLEWARE_MAX: usize = 64;
+
+/// Requests in one JSON-RPC batch.
+pub const BATCH_MAX: usize = 1024;
+
+/// Tools, resources, templates or prompts on one page of a list. Large, because many hosts never
+/// ask for the second page.
+pub const PAGE_MAX: usize = 1000;
+
+/// Values in an answer to `completion/complete` (the specification's number).
+pub const COMPLETION_VALUES_MAX: usize = 100;
+
+/// Silence after the tool list that means "handshake complete", for SDKs that do not say so.
+pub const HANDSHAKE_SILENCE: Duration = Duration::from_millis(500);
+
+/// Default for `--start-timeout`: from the start of a tool process to its complete handshake.
+pub const START_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Default for `--call-timeout`.
+pub const CALL_TIMEOUT: Duration = Duration::from_secs(300);
+
+/// A tool process that does not answer a list request within this does not speak it.
+pub const LIST_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// One middleware, one phase.
+pub const MIDDLEWARE_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// How long a host may take to answer sampling or roots: a person may have to agree.
+pub const HOST_REQUEST_TIMEOUT: Duration = Duration::from_secs(600);
+
+/// After a cancel the next request waits this long for the cancelled one's answer. Published
+/// SDKs that never answer a cancelled call would otherwise block; those that do not read while a
+/// handler runs must not find the next request in the handler's hands.
+pub const CANCEL_HOLD: Duration = Duration::from_millis(250);
+
+/// Default for `--grace`: what running calls get when the host is gone.
+pub const GRACE: Duration = Duration::from_secs(1);
+
+/// From TERM to KILL.
+pub const KILL_AFTER: Duration = Duration::from_secs(1);
+
+/// From the end of the tool process's connection to the expected end of the process itself.
+pub const EXIT_WAIT: Duration = Duration::from_millis(50);
+
+/// First wait before a restart; doubles up to [`BACKOFF_MAX`].
+pub const BACKOFF_MIN: Duration = Duration::from_millis(100);
+
+/// Longest wait before a restart.
+pub const BACKOFF_MAX: Duration = Duration::from_secs(10);
+
+/// A tool process that served this long is healthy: the next wait is [`BACKOFF_MIN`] again.
+pub const HEALTHY_AFTER: Duration = Duration::from_secs(30);
+
+/// A tool process that lived shorter than this died a quick death.
+pub const QUICK_DEATH: Duration = Duration::from_secs(5);
+
+/// Quick deaths in a row after which it stays down until the next call or file change.
+pub const QUICK_DEATHS_MAX: u32 = 5;
+
+/// Longest line of a tool process's stdout or stderr that is shown whole.
+pub const LOG_LINE_MAX: usize = 8 * 1024;
+
+/// Lines of a tool process's stderr that are kept for error texts.
+pub const STDERR_TAIL_LINES: usize = 20;
+
+/// Lines per second of a tool process that are shown; the rest is counted.
+pub const LOG_LINES_PER_SECOND: u32 = 500;
+
+/// Worker threads; with the loop that makes three threads at most.
+pub const WORKERS: usize = 2;
+
+/// Jobs that may be with the workers at once.
+pub const JOBS_MAX: usize = 16;
+
+/// Quiet time after a file change before it counts.
+pub const DEBOUNCE: Duration = Duration::from_millis(50);
+
+/// A storm of file changes counts at the latest after this.
+pub const DEBOUNCE_MAX: Duration = Duration::from_millis(500);
+
+const _: () = assert!(READ_BUFFER < LARGE_MIN);
+const _: () = assert!(LARGE_MIN < MESSAGE_MAX);
+const _: () = assert!(READ_BUDGET >= READ_BUFFER);
+const _: () = assert!(BACKOFF_MIN.as_millis() < BACKOFF_MAX.as_millis());
+const _: () = assert!(QUICK_DEATH.as_millis() < HEALTHY_AFTER.as_millis());

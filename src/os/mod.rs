@@ -1,0 +1,46 @@
+//! Descriptors, processes, threads and the clock: the only room that touches the world.
+//!
+//! What lives here: one event loop that owns everything, and the small parts it is made of. What
+//! does not: any decision about a protocol; the loop carries messages between [`crate::front`],
+//! [`crate::wire`] and [`crate::bridge`] and does what the bridge says.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use crate::bridge;
+use crate::log::Level;
+
+/// All that the loop needs to know; made by [`crate::cli`].
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// What the bridge is told.
+    pub bridge: bridge::Config,
+    /// How a tool process is started.
+    pub launch: Launch,
+    /// `--socket`: where the tool process finds us, instead of a private folder of our own.
+    pub socket: Option<PathBuf>,
+    /// Restart the tool process when files in this folder (and below) change.
+    pub watch: Option<Watch>,
+    /// The least important lines that are shown on stderr.
+    pub log_level: Level,
+}
+
+/// How a tool process is started.
+#[derive(Clone, Debug)]
+pub struct Launch {
+    /// Program and arguments.
+    pub command: Vec<OsString>,
+    /// Its working folder; ours if absent.
+    pub folder: Option<PathBuf>,
+    /// Added to our own environment.
+    pub environment: Vec<(OsString, OsString)>,
+}
+
+/// What is watched.
+#[derive(Clone, Debug)]
+pub struct Watch {
+    /// The folder, watched with all that is below it.
+    pub root: PathBuf,
+    /// Only files with one of these extensions count.
+    pub extensions: Vec<OsString>,
+}

@@ -1,0 +1,1 @@
+//! The Rust SDK: what a tool process written in Rust uses.
