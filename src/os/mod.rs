@@ -5,6 +5,8 @@
 //! [`crate::wire`] and [`crate::bridge`] and does what the bridge says.
 
 use std::ffi::OsString;
+use std::fmt;
+use std::io;
 use std::path::PathBuf;
 
 use crate::bridge;
@@ -43,4 +45,37 @@ pub struct Watch {
     pub root: PathBuf,
     /// Only files with one of these extensions count.
     pub extensions: Vec<OsString>,
+}
+
+/// Why the program could not begin its work. Once it serves, nothing ends it but its host or a
+/// signal.
+#[derive(Debug)]
+pub struct Error {
+    sentence: String,
+    source: io::Error,
+}
+
+impl Error {
+    fn new(sentence: impl Into<String>, source: io::Error) -> Self {
+        Self { sentence: sentence.into(), source }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.sentence, self.source)
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.source)
+    }
+}
+
+/// Serves one host on standard input and output until it is gone or a signal asks us to end;
+/// returning `Ok` means exit code 0.
+pub fn serve_stdio(settings: Settings) -> Result<(), Error> {
+    let _ = settings;
+    Err(Error::new("the loop is not there", io::ErrorKind::Unsupported.into()))
 }
