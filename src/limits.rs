@@ -35,6 +35,10 @@ pub const WAITING_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// Transfers that a tool process may have open at once.
 pub const TRANSFERS_MAX: usize = 64;
 
+/// What the open transfers of a tool process may hold together (one alone may reach the largest
+/// message): otherwise each could hold that much.
+pub const TRANSFERS_BYTES_MAX: usize = 256 * 1024 * 1024;
+
 /// Questions (sampling, roots) that may be open to one host at once.
 pub const HOST_REQUESTS_MAX: usize = 256;
 
