@@ -10,6 +10,16 @@ pub const LARGE_MIN: usize = 256 * 1024;
 /// inflated payload of a tool process. Hosts' own limits lie between 4 and 16 MiB.
 pub const MESSAGE_MAX: usize = 64 * 1024 * 1024;
 
+/// The least that `--max-message` may be: an `initialize` must fit.
+pub const FLAG_MESSAGE_MIN: usize = 1024;
+
+/// The most that `--max-message` may be: lengths beyond it no longer fit the signed 32 bits that
+/// protobuf libraries count in.
+pub const FLAG_MESSAGE_MAX: usize = 2047 * 1024 * 1024;
+
+/// The longest time that a flag may name: a year, far below what a clock can be advanced by.
+pub const FLAG_TIME_MAX: Duration = Duration::from_secs(365 * 24 * 3600);
+
 /// Raw bytes that are refused are read and dropped up to here, so that the tool process can go
 /// on; one that announces more is ended.
 pub const RAW_DISCARD_MAX: u64 = 1024 * 1024 * 1024;
@@ -128,6 +138,8 @@ pub const DEBOUNCE_MAX: Duration = Duration::from_millis(500);
 
 const _: () = assert!(READ_BUFFER < LARGE_MIN);
 const _: () = assert!(LARGE_MIN < MESSAGE_MAX);
+const _: () = assert!(FLAG_MESSAGE_MIN < MESSAGE_MAX && MESSAGE_MAX < FLAG_MESSAGE_MAX);
+const _: () = assert!(CALL_TIMEOUT.as_secs() < FLAG_TIME_MAX.as_secs());
 const _: () = assert!(READ_BUDGET >= READ_BUFFER);
 const _: () = assert!(BACKOFF_MIN.as_millis() < BACKOFF_MAX.as_millis());
 const _: () = assert!(QUICK_DEATH.as_millis() < HEALTHY_AFTER.as_millis());

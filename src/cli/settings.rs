@@ -1,0 +1,273 @@
+//! What will be done: a typed command and its surroundings become [`Settings`].
+
+use std::ffi::OsString;
+use std::fs;
+use std::hash::{BuildHasher, RandomState};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use crate::bridge;
+use crate::cli::args::{self, Serve};
+use crate::cli::runtime::{self, Environment, Language};
+use crate::cli::suggest;
+use crate::limits;
+use crate::mcp::lifecycle::ServerInfo;
+use crate::os::{Launch, Settings, Watch};
+
+/// What hosts are told when nobody says which version the tools have.
+pub const SERVER_VERSION: &str = "0.0.0";
+
+/// Looks at the file and around it. The error says what is missing or can't be used.
+pub fn make(typed: Serve, here: &Environment) -> Result<Settings, String> {
+    let file = find(&typed.file, here)?;
+    let command = runtime::command(&file, &typed.args, typed.runtime.as_deref(), here)?;
+    let instructions =
+        typed.instructions.map(|path| read_instructions(&here.folder.join(path))).transpose()?;
+    let name =
+        typed.name.unwrap_or_else(|| file.file_stem().unwrap_or_default().to_string_lossy().into_owned());
+    Ok(Settings {
+        bridge: bridge::Config {
+            server: ServerInfo {
+                name,
+                version: typed.server_version.unwrap_or_else(|| SERVER_VERSION.into()),
+                instructions,
+            },
+            start_timeout: typed.start_timeout.unwrap_or(limits::START_TIMEOUT),
+            call_timeout: typed.call_timeout.unwrap_or(limits::CALL_TIMEOUT),
+            grace: typed.grace.unwrap_or(limits::GRACE),
+            message_max: typed.message_max.unwrap_or(limits::MESSAGE_MAX),
+            command: runtime::shown(&command),
+            // The hasher's keys are what std offers of the system's randomness.
+            seed: RandomState::new().hash_one(std::process::id()),
+        },
+        launch: Launch { command, folder: None, environment: environment(&file) },
+        socket: typed.socket.map(|path| here.folder.join(path)),
+        watch: typed.dev.then(|| watch(&file)),
+        log_level: typed.log_level.unwrap_or_else(|| args::log_level_default(typed.dev)),
+    })
+}
+
+/// The file's absolute path, if it can be served at all.
+fn find(typed: &Path, here: &Environment) -> Result<PathBuf, String> {
+    let shown = typed.display();
+    // Taken apart and put together again, so that ./server.py leaves no dot behind.
+    let file: PathBuf = here.folder.join(typed).components().collect();
+    match fs::metadata(&file) {
+        Ok(data) if data.is_dir() => {
+            Err(format!("{shown} is a folder; name the file in it that holds the tools"))
+        }
+        Ok(_) => Ok(file),
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            let folder = file.parent().unwrap_or(Path::new("/"));
+            let neighbours: Vec<String> = fs::read_dir(folder)
+                .map(|entries| {
+                    entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+                })
+                .unwrap_or_default();
+            let name = file.file_name().unwrap_or_default().to_string_lossy();
+            let hint = match suggest::nearest(&name, neighbours.iter().map(String::as_str)) {
+                Some(nearest) => format!("did you mean {nearest}?"),
+                None => format!("looked in {}", folder.display()),
+            };
+            Err(format!("there is no file {shown}; {hint}"))
+        }
+        Err(error) => Err(format!("{shown} can't be read: {error}")),
+    }
+}
+
+fn read_instructions(path: &Path) -> Result<String, String> {
+    match fs::read_to_string(path) {
+        Ok(text) => Ok(text.trim_end().to_string()),
+        Err(error) => Err(format!("--instructions: {} can't be read: {error}", path.display())),
+    }
+}
+
+/// What a language needs to be told so that its prints are seen when they are made: its standard
+/// output is a pipe to us, which most would fill first.
+fn environment(file: &Path) -> Vec<(OsString, OsString)> {
+    match Language::of(file) {
+        Some(Language::Python) => vec![("PYTHONUNBUFFERED".into(), "1".into())],
+        _ => Vec::new(),
+    }
+}
+
+/// The file's folder, or its whole package where the language has such a thing.
+fn watch(file: &Path) -> Watch {
+    let language = Language::of(file);
+    let package = match language {
+        Some(Language::Rust) => runtime::nearest(file, "Cargo.toml"),
+        _ => None,
+    };
+    let root = package.as_deref().unwrap_or(file).parent().unwrap_or(Path::new("/")).to_path_buf();
+    let extensions = match language {
+        Some(language) => language.sources().iter().map(OsString::from).collect(),
+        // The empty one stands for files without an extension.
+        None => vec![file.extension().unwrap_or_default().into()],
+    };
+    Watch { root, extensions }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use std::os::unix::fs::PermissionsExt;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::Duration;
+
+    use super::*;
+    use crate::log::Level;
+
+    /// A folder that is gone with its value.
+    pub(crate) struct Folder(PathBuf);
+
+    impl Folder {
+        pub(crate) fn new() -> Folder {
+            static COUNT: AtomicUsize = AtomicUsize::new(0);
+            let count = COUNT.fetch_add(1, Ordering::Relaxed);
+            let path = std::env::temp_dir().join(format!("pmcp-cli-{}-{count}", std::process::id()));
+            fs::create_dir_all(path.join("work")).expect("a temporary folder");
+            Folder(path)
+        }
+
+        pub(crate) fn path(&self, name: &str) -> PathBuf {
+            self.0.join(name)
+        }
+
+        pub(crate) fn file(&self, name: &str, text: &str) {
+            let path = self.path(name);
+            fs::create_dir_all(path.parent().expect("a folder")).expect("its folder");
+            fs::write(path, text).expect("a file");
+        }
+
+        pub(crate) fn program(&self, name: &str) {
+            self.file(name, "");
+            fs::set_permissions(self.path(name), fs::Permissions::from_mode(0o755)).expect("its mode");
+        }
+
+        pub(crate) fn remove(&self, name: &str) {
+            fs::remove_file(self.path(name)).expect("a file");
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    fn environment(folder: &Folder) -> Environment {
+        folder.program("bin/python3");
+        folder.program("bin/cargo");
+        Environment {
+            folder: folder.path("work"),
+            path: vec![folder.path("bin")],
+            python: None,
+            node: None,
+            node_version: |_| None,
+        }
+    }
+
+    #[test]
+    fn a_file_alone_gets_every_default() {
+        let folder = Folder::new();
+        let here = environment(&folder);
+        folder.file("work/weather.py", "");
+        let file = folder.path("work/weather.py");
+        let settings = make(Serve { file: "./weather.py".into(), ..Serve::default() }, &here).unwrap();
+        assert_eq!(settings.launch.command, [OsString::from("python3"), file.clone().into()]);
+        assert_eq!(settings.launch.folder, None);
+        assert_eq!(settings.launch.environment, [("PYTHONUNBUFFERED".into(), "1".into())]);
+        assert_eq!(settings.bridge.command, format!("python3 {}", file.display()));
+        assert_eq!(
+            settings.bridge.server,
+            ServerInfo { name: "weather".into(), version: "0.0.0".into(), instructions: None }
+        );
+        assert_eq!(settings.bridge.start_timeout, limits::START_TIMEOUT);
+        assert_eq!(settings.bridge.call_timeout, limits::CALL_TIMEOUT);
+        assert_eq!(settings.bridge.grace, limits::GRACE);
+        assert_eq!(settings.bridge.message_max, limits::MESSAGE_MAX);
+        assert!(settings.socket.is_none() && settings.watch.is_none());
+        assert_eq!(settings.log_level, Level::Warning);
+    }
+
+    #[test]
+    fn every_flag_arrives() {
+        let folder = Folder::new();
+        let here = environment(&folder);
+        folder.file("work/weather.py", "");
+        folder.file("work/how.md", "Ask for one city.\n\n");
+        let typed = Serve {
+            dev: true,
+            file: folder.path("work/weather.py"),
+            args: vec!["-x".into()],
+            runtime: Some("python3 -I".into()),
+            socket: Some("s.sock".into()),
+            name: Some("Weather".into()),
+            server_version: Some("2".into()),
+            instructions: Some("how.md".into()),
+            message_max: Some(2048),
+            start_timeout: Some(Duration::from_secs(2)),
+            call_timeout: Some(Duration::from_secs(3)),
+            grace: Some(Duration::from_secs(4)),
+            log_level: Some(Level::Error),
+        };
+        let settings = make(typed, &here).unwrap();
+        let file = folder.path("work/weather.py").into_os_string();
+        assert_eq!(settings.launch.command, ["python3".into(), "-I".into(), file, "-x".into()]);
+        let server = settings.bridge.server;
+        assert_eq!((server.name.as_str(), server.version.as_str()), ("Weather", "2"));
+        assert_eq!(server.instructions.as_deref(), Some("Ask for one city."));
+        assert_eq!(settings.bridge.message_max, 2048);
+        assert_eq!(settings.bridge.start_timeout, Duration::from_secs(2));
+        assert_eq!(settings.bridge.call_timeout, Duration::from_secs(3));
+        assert_eq!(settings.bridge.grace, Duration::from_secs(4));
+        assert_eq!(settings.socket, Some(folder.path("work/s.sock")));
+        assert_eq!(settings.log_level, Level::Error);
+        let watch = settings.watch.expect("dev watches");
+        assert_eq!(watch.root, folder.path("work"));
+        assert_eq!(watch.extensions, ["py", "toml"]);
+    }
+
+    #[test]
+    fn dev_watches_a_whole_cargo_package() {
+        let folder = Folder::new();
+        let here = environment(&folder);
+        folder.file("work/p/Cargo.toml", "");
+        folder.file("work/p/src/bin/b.rs", "");
+        folder.program("work/tool");
+        let dev = |file: &str| {
+            let typed = Serve { dev: true, file: file.into(), ..Serve::default() };
+            make(typed, &here).unwrap()
+        };
+        let settings = dev("p/src/bin/b.rs");
+        assert_eq!(settings.bridge.server.name, "b");
+        assert_eq!(settings.log_level, Level::Info);
+        let watch = settings.watch.expect("dev watches");
+        assert_eq!(watch.root, folder.path("work/p"));
+        assert_eq!(watch.extensions, ["rs", "toml"]);
+        let watch = dev("tool").watch.expect("dev watches");
+        assert_eq!((watch.root, watch.extensions), (folder.path("work"), vec![OsString::new()]));
+    }
+
+    #[test]
+    fn what_is_missing_is_named() {
+        let folder = Folder::new();
+        let here = environment(&folder);
+        folder.file("work/weather.py", "");
+        folder.file("work/bytes", "");
+        fs::write(folder.path("work/bytes"), b"\xff").unwrap();
+        let work = folder.path("work").display().to_string();
+        let problem = |typed: Serve| make(typed, &here).unwrap_err();
+        let file = |name: &str| Serve { file: name.into(), ..Serve::default() };
+        assert_eq!(problem(file("wether.py")), "there is no file wether.py; did you mean weather.py?");
+        assert_eq!(problem(file("x/y.py")), format!("there is no file x/y.py; looked in {work}/x"));
+        assert_eq!(
+            problem(file("quite-different")),
+            format!("there is no file quite-different; looked in {work}")
+        );
+        assert_eq!(problem(file("..")), ".. is a folder; name the file in it that holds the tools");
+        assert!(problem(file("weather.py/x")).starts_with("weather.py/x can't be read: "));
+        let told = |path: &str| Serve { instructions: Some(path.into()), ..file("weather.py") };
+        assert!(problem(told("no.md")).starts_with(&format!("--instructions: {work}/no.md can't be read: ")));
+        assert!(problem(told("bytes")).contains("UTF-8"));
+    }
+}
