@@ -18,7 +18,7 @@ pub enum Command {
     /// Show the version.
     Version,
     /// Serve a file.
-    Serve(Serve),
+    Serve(Box<Serve>),
 }
 
 /// `pmcp run` and `pmcp dev`, as typed; an absent flag is `None`.
@@ -245,7 +245,7 @@ fn serve(parser: &mut Parser, dev: bool) -> Result<Command, String> {
     typed.file = file.filter(|file| !file.as_os_str().is_empty()).ok_or_else(|| {
         format!("no file; pmcp {command} FILE serves the tools of FILE (see pmcp {command} --help)")
     })?;
-    Ok(Command::Serve(typed))
+    Ok(Command::Serve(Box::new(typed)))
 }
 
 /// The next word. The one thing that can be wrong with it is a value glued to a switch.
@@ -357,7 +357,7 @@ mod tests {
 
     fn served(line: &str) -> Serve {
         match typed(line) {
-            Ok(Command::Serve(serve)) => serve,
+            Ok(Command::Serve(serve)) => *serve,
             other => panic!("{line}: {other:?}"),
         }
     }

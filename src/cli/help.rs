@@ -38,7 +38,7 @@ mod tests {
     fn mentioned(text: &str) -> BTreeSet<String> {
         text.split(|c: char| c.is_whitespace() || ",;()[]|'\"".contains(c))
             .map(|word| word.trim_end_matches(['.', ':']))
-            .filter(|word| word.starts_with('-') && word.trim_start_matches('-') != "")
+            .filter(|word| word.starts_with('-') && word.contains(char::is_alphabetic))
             .map(|word| word.split('=').next().unwrap_or(word).to_string())
             .collect()
     }

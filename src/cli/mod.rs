@@ -19,6 +19,7 @@ use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
 use self::args::Command;
+use crate::os;
 
 /// The work could not be begun: a wrong command line, a missing file or program.
 const COULD_NOT_RUN: u8 = 2;
@@ -34,9 +35,11 @@ pub fn main() -> ExitCode {
         Command::Help(topic) => show(topic.text()),
         Command::Version => show(concat!("pmcp ", env!("CARGO_PKG_VERSION"), "\n")),
         Command::Serve(typed) => {
-            let made = runtime::Environment::of_process().and_then(|here| settings::make(typed, &here));
-            match made {
-                Ok(settings) => crate::os::serve_stdio(settings),
+            let made = runtime::Environment::of_process().and_then(|here| settings::make(*typed, &here));
+            let served =
+                made.and_then(|settings| os::serve_stdio(settings).map_err(|error| error.to_string()));
+            match served {
+                Ok(()) => ExitCode::SUCCESS,
                 Err(problem) => refuse(&problem),
             }
         }
