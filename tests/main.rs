@@ -1,1 +1,4 @@
 //! tests
+
+/// The map in `src/lib.rs` is true.
+mod tidy;
