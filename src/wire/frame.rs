@@ -30,7 +30,7 @@ pub fn encode(envelope: &Envelope) -> Vec<u8> {
 /// reader refuses.
 pub fn encode_into(envelope: &Envelope, out: &mut Vec<u8>) {
     let length = envelope.encoded_len();
-    out.reserve_exact(HEADER + length);
+    out.reserve(HEADER + length);
     out.extend_from_slice(&u32::try_from(length).unwrap_or(u32::MAX).to_be_bytes());
     envelope.encode_raw(out);
 }
@@ -65,15 +65,20 @@ pub enum Frame<'a> {
     Raw(Vec<u8>),
 }
 
-/// What was cut out, without a borrow, so that the caller can look at it and go on.
+/// A [`Frame`] without a borrow, so that the reader's owner can look at it and go on.
 #[derive(Debug)]
 pub(super) enum Cut {
-    /// A body of this many bytes; [`FrameReader::small`] has it until the next step.
-    Small(usize),
-    /// A large body.
-    Large(Vec<u8>),
-    /// Raw bytes.
+    Body(Body),
     Raw(Vec<u8>),
+}
+
+/// The body of a frame.
+#[derive(Debug)]
+pub(super) enum Body {
+    /// This many bytes at the front of the read buffer, until the next step.
+    Buffered(usize),
+    /// A vector of its own.
+    Own(Vec<u8>),
 }
 
 /// Cuts a stream of bytes into frames.
@@ -163,8 +168,7 @@ impl FrameReader {
     #[allow(clippy::should_implement_trait, reason = "what it yields borrows from the reader")]
     pub fn next(&mut self) -> Result<Option<Frame<'_>>, FrameError> {
         Ok(self.cut()?.map(|cut| match cut {
-            Cut::Small(length) => Frame::Body(Cow::Borrowed(self.small(length))),
-            Cut::Large(bytes) => Frame::Body(Cow::Owned(bytes)),
+            Cut::Body(body) => Frame::Body(self.body(body)),
             Cut::Raw(bytes) => Frame::Raw(bytes),
         }))
     }
@@ -197,7 +201,7 @@ impl FrameReader {
                 return Ok(None);
             }
             if let Some(Filling { bytes, raw, .. }) = self.filling.take() {
-                return Ok(Some(if raw { Cut::Raw(bytes) } else { Cut::Large(bytes) }));
+                return Ok(Some(if raw { Cut::Raw(bytes) } else { Cut::Body(Body::Own(bytes)) }));
             }
             if self.discard > 0 {
                 let unread = self.buffer.bytes().len();
@@ -229,15 +233,27 @@ impl FrameReader {
                 self.buffer.consume(HEADER);
                 if length > 0 {
                     self.done = length;
-                    return Ok(Some(Cut::Small(length)));
+                    return Ok(Some(Cut::Body(Body::Buffered(length))));
                 }
             }
         }
     }
 
-    /// The body that [`cut`](Self::cut) just spoke of.
-    pub(super) fn small(&self, length: usize) -> &[u8] {
-        &self.buffer.bytes()[..length]
+    /// The bytes of what [`cut`](Self::cut) just cut out.
+    #[cfg(feature = "bridge")]
+    pub(super) fn peek<'a>(&'a self, body: &'a Body) -> &'a [u8] {
+        match body {
+            Body::Buffered(length) => &self.buffer.bytes()[..*length],
+            Body::Own(bytes) => bytes,
+        }
+    }
+
+    /// The same, to keep.
+    pub(super) fn body(&self, body: Body) -> Cow<'_, [u8]> {
+        match body {
+            Body::Buffered(length) => Cow::Borrowed(&self.buffer.bytes()[..length]),
+            Body::Own(bytes) => Cow::Owned(bytes),
+        }
     }
 
     /// Forgets what was handed out.
@@ -273,4 +289,268 @@ fn claim(bytes: &[u8]) -> Option<u32> {
 /// The length of the frame at the front, if it is one that the buffer has to hold.
 fn small_length(bytes: &[u8]) -> Option<usize> {
     claim(bytes).and_then(|claim| usize::try_from(claim).ok()).filter(|length| *length < LARGE_MIN)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::protomcp::envelope::Msg;
+    use super::super::protomcp::{CallToolResponse, RawHeader, ToolError, ToolListResponse};
+    use super::super::testing::{Random, cuttings};
+    use super::*;
+
+    const MAX: usize = 64 * 1024 * 1024;
+
+    fn frame(body: &[u8]) -> Vec<u8> {
+        let mut out = u32::try_from(body.len()).unwrap().to_be_bytes().to_vec();
+        out.extend_from_slice(body);
+        out
+    }
+
+    /// Hands `bytes` in by pieces of at most these sizes; a body that begins with "raw" or "drop"
+    /// stands for a raw header with that many bytes (its fifth byte) to follow.
+    fn read(
+        reader: &mut FrameReader,
+        mut bytes: &[u8],
+        pieces: &[usize],
+    ) -> Result<Vec<Vec<u8>>, FrameError> {
+        let mut seen = Vec::new();
+        for piece in pieces {
+            let mut piece = *piece;
+            while piece > 0 {
+                let space = reader.space();
+                assert!(!space.is_empty());
+                let count = space.len().min(piece);
+                space[..count].copy_from_slice(&bytes[..count]);
+                reader.advance(count);
+                bytes = &bytes[count..];
+                piece -= count;
+                while let Some(frame) = reader.next()? {
+                    let body = match frame {
+                        Frame::Body(body) => body.into_owned(),
+                        Frame::Raw(raw) => [b"=", &raw[..]].concat(),
+                    };
+                    match body.split_last() {
+                        Some((size, b"raw")) => reader.expect_raw(usize::from(*size)),
+                        Some((size, b"drop")) => reader.discard_raw(u64::from(*size)),
+                        _ => {}
+                    }
+                    seen.push(body);
+                }
+            }
+        }
+        assert!(bytes.is_empty());
+        Ok(seen)
+    }
+
+    #[test]
+    fn frames_are_cut_wherever_the_reads_end() {
+        let stream = [
+            &frame(b"one")[..],
+            &frame(b""),
+            &frame(b"raw\x05"),
+            b"\0\0\0\x09!",
+            &frame(b"drop\x06"),
+            b"\xff\xff\xff\xff\xff\xff",
+            &frame(b"raw\0"),
+            &frame(b"drop\0"),
+            &frame(b"end"),
+        ]
+        .concat();
+        let expected: Vec<&[u8]> =
+            vec![b"one", b"raw\x05", b"=\0\0\0\x09!", b"drop\x06", b"raw\0", b"=", b"drop\0", b"end"];
+        for pieces in cuttings(stream.len()) {
+            let mut reader = FrameReader::new(MAX);
+            assert_eq!(read(&mut reader, &stream, &pieces).unwrap(), expected, "{pieces:?}");
+            assert!(!reader.is_mid_frame());
+        }
+        // Cut off anywhere, what came before is there all the same.
+        for cut in 1..stream.len() {
+            let seen = read(&mut FrameReader::new(MAX), &stream[..cut], &[cut]).unwrap();
+            assert_eq!(seen, expected[..seen.len()]);
+        }
+    }
+
+    #[test]
+    fn the_end_in_the_middle_of_something_is_noticed() {
+        for (stream, mid) in [
+            (&b""[..], false),
+            (b"\0", true),
+            (b"\0\0\0\x02", true),
+            (b"\0\0\0\x02a", true),
+            (b"\0\0\0\x02ab", false),
+            (b"\0\0\0\0", false),
+            (b"\0\x10\0\0", true),
+            (b"\0\x10\0\0a", true),
+            (b"\0\0\0\x04raw\x01", true),
+            (b"\0\0\0\x04raw\x01!", false),
+            (b"\0\0\0\x05drop\x01", true),
+            (b"\0\0\0\x05drop\x01!", false),
+        ] {
+            let mut reader = FrameReader::new(MAX);
+            read(&mut reader, stream, &[stream.len()]).unwrap();
+            assert_eq!(reader.is_mid_frame(), mid, "{stream:?}");
+        }
+    }
+
+    #[test]
+    fn a_length_over_the_limit_ends_the_stream_for_good() {
+        for (claim, max) in [(0xFFFF_FFF0u32, MAX), (0xFFFF_FFFF, MAX), (101, 100), (LARGE_MIN as u32, 100)] {
+            let error = FrameError::TooLarge { length: claim, max };
+            let stream = [&frame(b"before")[..], &claim.to_be_bytes(), &frame(b"after")].concat();
+            for pieces in cuttings(stream.len()) {
+                let mut reader = FrameReader::new(max);
+                assert_eq!(read(&mut reader, &stream, &pieces), Err(error));
+                assert_eq!(read(&mut reader, &frame(b"later"), &[9]), Err(error));
+                assert_eq!(reader.next(), Err(error));
+            }
+        }
+        assert_eq!(
+            FrameError::TooLarge { length: 101, max: 100 }.to_string(),
+            "a frame of 101 bytes is over the limit of 100 bytes (see --max-message)"
+        );
+        assert!(read(&mut FrameReader::new(100), &frame(&[1; 100]), &[104]).is_ok());
+    }
+
+    #[test]
+    fn a_broken_stream_does_not_fill_the_memory() {
+        let mut reader = FrameReader::new(100);
+        for _ in 0..1000 {
+            let space = reader.space();
+            assert!(space.len() <= crate::limits::READ_BUFFER);
+            space.fill(0xFF);
+            let count = space.len();
+            reader.advance(count);
+            assert!(reader.next().is_err());
+        }
+    }
+
+    #[test]
+    fn a_large_frame_gets_exactly_its_size_and_not_by_its_claim_alone() {
+        let size = 40 * 1024 * 1024;
+        let mut reader = FrameReader::new(MAX);
+        read(&mut reader, &u32::try_from(size).unwrap().to_be_bytes(), &[4]).unwrap();
+        assert!(reader.space().len() <= size / 16);
+        let body: Vec<u8> = (0..size).map(|i| (i / 7) as u8).collect();
+        let mut sent = 0;
+        loop {
+            let space = reader.space();
+            let count = space.len().min(size - sent).min(1_000_003);
+            space[..count].copy_from_slice(&body[sent..sent + count]);
+            reader.advance(count);
+            sent += count;
+            match reader.next().unwrap() {
+                None => assert!(sent < size),
+                Some(Frame::Body(Cow::Owned(got))) => {
+                    assert!(got == body);
+                    assert_eq!(got.capacity(), size);
+                    break;
+                }
+                Some(_) => panic!("a large body is its own vector"),
+            }
+        }
+        assert!(!reader.is_mid_frame());
+        assert!(reader.space().len() <= crate::limits::READ_BUFFER);
+    }
+
+    #[test]
+    fn frames_of_every_size_survive_random_reads() {
+        for seed in 0..20 {
+            let mut random = Random::new(seed);
+            let mut stream = Vec::new();
+            let mut bodies = Vec::new();
+            for _ in 0..30 {
+                let length = match random.below(8) {
+                    0 => LARGE_MIN - 2 + random.below(4),
+                    1 => random.below(LARGE_MIN * 5),
+                    2 => random.below(100_000),
+                    _ => 1 + random.below(300),
+                };
+                let fill = random.next() as u8 | 0x80;
+                let body = vec![fill; length.max(1)];
+                stream.extend_from_slice(&frame(&body));
+                bodies.push(body);
+            }
+            let mut pieces = Vec::new();
+            let mut left = stream.len();
+            while left > 0 {
+                let bound = [3, 1000, 70_000, 3_000_000][random.below(4)];
+                let piece = (1 + random.below(bound)).min(left);
+                pieces.push(piece);
+                left -= piece;
+            }
+            assert!(read(&mut FrameReader::new(MAX), &stream, &pieces).unwrap() == bodies);
+        }
+    }
+
+    /// What every published SDK reads and writes, byte by byte.
+    #[test]
+    fn envelopes_have_the_published_spelling() {
+        let envelope = |request_id: &str, msg| Envelope {
+            request_id: request_id.into(),
+            namespace: String::new(),
+            msg: Some(msg),
+        };
+        let error = ToolError { error_code: "E".into(), retryable: true, ..ToolError::default() };
+        let result = CallToolResponse {
+            is_error: true,
+            result_json: "[]".into(),
+            enable_tools: vec!["a".into(), "b".into()],
+            error: Some(error),
+            structured_content_json: "{}".into(),
+            ..CallToolResponse::default()
+        };
+        let header = RawHeader {
+            request_id: "7".into(),
+            field_name: "f".into(),
+            size: 300,
+            compression: "zstd".into(),
+            uncompressed_size: 1,
+        };
+        let list = ToolListResponse { max_concurrent_calls: 5, ..ToolListResponse::default() };
+        // A key is (number << 3 | type), type 0 a varint and 2 bytes behind their length.
+        let cases: [(Envelope, &[u8]); 4] = [
+            (envelope("", Msg::ListTools(Default::default())), b"\x12\0"),
+            (
+                envelope("9", Msg::CallResult(result)),
+                b"\x32\x17\x08\x01\x12\x02[]\x1a\x01a\x1a\x01b\x2a\x05\x0a\x01E\x20\x01\x32\x02{}\x72\x019",
+            ),
+            (
+                envelope("", Msg::RawHeader(header)),
+                b"\xf2\x01\x11\x0a\x017\x12\x01f\x18\xac\x02\x22\x04zstd\x28\x01",
+            ),
+            // Number 1000, the first of our own.
+            (envelope("", Msg::ToolList(list)), b"\x2a\x03\xc0\x3e\x05"),
+        ];
+        for (envelope, body) in cases {
+            assert_eq!(Envelope::decode(body).unwrap(), envelope);
+            let mut expected = fields_of(body);
+            let encoded = encode(&envelope);
+            let mut written = fields_of(&encoded[HEADER..]);
+            expected.sort();
+            written.sort();
+            assert_eq!(written, expected, "the order of top-level fields is free");
+            assert_eq!(encoded[..HEADER], u32::try_from(body.len()).unwrap().to_be_bytes());
+        }
+    }
+
+    /// The length-delimited top-level fields, each with its key and length.
+    fn fields_of(mut body: &[u8]) -> Vec<&[u8]> {
+        let mut fields = Vec::new();
+        while !body.is_empty() {
+            let key = if body[0] & 0x80 == 0 { 1 } else { 2 };
+            let (field, rest) = body.split_at(key + 1 + usize::from(body[key]));
+            fields.push(field);
+            body = rest;
+        }
+        fields
+    }
+
+    #[test]
+    fn encoding_appends() {
+        let envelope = Envelope { request_id: "x".into(), ..Envelope::default() };
+        let mut out = b"before".to_vec();
+        encode_into(&envelope, &mut out);
+        assert_eq!(out, b"before\0\0\0\x03\x72\x01x");
+        assert_eq!(out[6..], encode(&envelope));
+    }
 }

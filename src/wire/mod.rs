@@ -10,8 +10,13 @@ pub mod protomcp;
 pub mod frame;
 
 #[cfg(feature = "bridge")]
+mod call;
+#[cfg(feature = "bridge")]
 pub mod envelope;
 #[cfg(feature = "bridge")]
 pub mod transfer;
 #[cfg(feature = "bridge")]
 pub mod zstd;
+
+#[cfg(test)]
+mod testing;
