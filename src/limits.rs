@@ -61,6 +61,10 @@ pub const MIDDLEWARE_MAX: usize = 64;
 /// Requests in one JSON-RPC batch.
 pub const BATCH_MAX: usize = 1024;
 
+/// Deepest nesting of JSON that reaches a host: many parsers give up at 128 levels, and a
+/// message adds a few of its own.
+pub const JSON_DEPTH_MAX: usize = 100;
+
 /// Tools, resources, templates or prompts on one page of a list. Large, because many hosts never
 /// ask for the second page.
 pub const PAGE_MAX: usize = 1000;

@@ -1,6 +1,15 @@
 //! What a host asks, typed.
-use crate::jsonrpc::message::{RequestId, RpcError};
+//!
+//! Lenient where hosts differ (absent or `null` params and arguments, unknown members, odd
+//! capabilities), strict where a guess would be wrong.
+
 use std::borrow::Cow;
+
+use serde_json::value::RawValue;
+
+use super::logging::Level;
+use crate::jsonrpc::json::{self, Kind};
+use crate::jsonrpc::message::{self, Incoming, Message, RequestId, RpcError, shown};
 
 /// One message of a host.
 #[derive(Clone, Debug, PartialEq)]
@@ -86,7 +95,7 @@ pub enum Request<'a> {
     /// `completion/complete`.
     Complete(Complete),
     /// `logging/setLevel`.
-    SetLevel(super::logging::Level),
+    SetLevel(Level),
 }
 
 /// `initialize`.
@@ -159,4 +168,276 @@ pub enum Notification {
     RootsListChanged,
     /// Anything else, and what could not be read.
     Other,
+}
+
+/// Reads one line of a host.
+pub fn parse(line: &[u8]) -> HostMessage<'_> {
+    match message::parse(line) {
+        Incoming::One(message) => typed(message),
+        Incoming::Batch(messages) => HostMessage::Batch(messages.into_iter().map(typed).collect()),
+    }
+}
+
+fn typed(message: Message<'_>) -> HostMessage<'_> {
+    match message {
+        Message::Request { id, method, params } => {
+            HostMessage::Request { id, request: request(&method, params) }
+        }
+        Message::Notification { method, params } => {
+            HostMessage::Notification(notification(&method, params).unwrap_or(Notification::Other))
+        }
+        Message::Response { id, outcome } => HostMessage::Response {
+            id: id.and_then(|id| id.as_u64()),
+            outcome: outcome.map(|result| Cow::Borrowed(result.get())).map_err(readable),
+        },
+        Message::Invalid { id, error } => HostMessage::Invalid { id, error },
+    }
+}
+
+/// A host's error as one sentence.
+fn readable(error: &RawValue) -> String {
+    let Ok(fields) = json::fields(error.get(), &["code", "message"]) else {
+        return format!("The host answered with an error: {}", shown(error.get()));
+    };
+    let [code, text] = fields.values;
+    let text = text.and_then(json::string).unwrap_or(Cow::Borrowed("the host answered with an error"));
+    match code {
+        Some(code) => format!("{text} (code {})", shown(code.get())),
+        None => text.into_owned(),
+    }
+}
+
+fn request<'a>(method: &str, params: Option<&'a RawValue>) -> Result<Request<'a>, RpcError> {
+    Ok(match method {
+        "tools/call" => Request::CallTool(call_tool(params)?),
+        "initialize" => Request::Initialize(initialize(params)?),
+        "ping" => Request::Ping,
+        "tools/list" => Request::ListTools { cursor: cursor(params)? },
+        "resources/list" => Request::ListResources { cursor: cursor(params)? },
+        "resources/templates/list" => Request::ListResourceTemplates { cursor: cursor(params)? },
+        "resources/read" => Request::ReadResource { uri: uri(params)? },
+        "resources/subscribe" => Request::Subscribe { uri: uri(params)? },
+        "resources/unsubscribe" => Request::Unsubscribe { uri: uri(params)? },
+        "prompts/list" => Request::ListPrompts { cursor: cursor(params)? },
+        "prompts/get" => get_prompt(params)?,
+        "completion/complete" => Request::Complete(complete(params)?),
+        "logging/setLevel" => Request::SetLevel(level(params)?),
+        _ => return Err(RpcError::method_not_found(method)),
+    })
+}
+
+fn notification(method: &str, params: Option<&RawValue>) -> Option<Notification> {
+    Some(match method {
+        "notifications/initialized" => Notification::Initialized,
+        "notifications/cancelled" => {
+            let [id, reason] = members("params", params, ["requestId", "reason"]).ok()?;
+            Notification::Cancelled {
+                id: RequestId::from_token(id?)?,
+                reason: reason.and_then(json::string).unwrap_or_default().into_owned(),
+            }
+        }
+        "notifications/roots/list_changed" => Notification::RootsListChanged,
+        _ => return None,
+    })
+}
+
+/// Members of an object; an absent or `null` object is `{}`, a `null` member is absent. `what`
+/// names the object in errors.
+fn members<'a, const N: usize>(
+    what: &str,
+    object: Option<&'a RawValue>,
+    names: [&'static str; N],
+) -> Result<[Option<&'a RawValue>; N], RpcError> {
+    let Some(object) = present(object) else { return Ok([None; N]) };
+    let fields = json::fields(object.get(), &names)
+        .map_err(|_| RpcError::invalid_params(format!("Invalid params: {what} must be an object")))?;
+    if let Some(name) = fields.duplicate {
+        return Err(RpcError::invalid_params(format!("Invalid params: {name} is there twice in {what}")));
+    }
+    Ok(fields.values.map(present))
+}
+
+fn present(value: Option<&RawValue>) -> Option<&RawValue> {
+    value.filter(|value| json::kind_of(value) != Kind::Null)
+}
+
+/// A string that must be there. `path` names it in errors.
+fn text(path: &str, value: Option<&RawValue>) -> Result<String, RpcError> {
+    optional_text(path, value)?
+        .ok_or_else(|| RpcError::invalid_params(format!("Invalid params: {path} is missing")))
+}
+
+fn optional_text(path: &str, value: Option<&RawValue>) -> Result<Option<String>, RpcError> {
+    let Some(value) = value else { return Ok(None) };
+    match json::string(value) {
+        Some(text) => Ok(Some(text.into_owned())),
+        None => Err(RpcError::invalid_params(format!("Invalid params: {path} must be a string"))),
+    }
+}
+
+fn cursor(params: Option<&RawValue>) -> Result<Option<String>, RpcError> {
+    let [cursor] = members("params", params, ["cursor"])?;
+    optional_text("cursor", cursor)
+}
+
+fn uri(params: Option<&RawValue>) -> Result<String, RpcError> {
+    let [uri] = members("params", params, ["uri"])?;
+    text("uri", uri)
+}
+
+fn initialize(params: Option<&RawValue>) -> Result<Initialize, RpcError> {
+    let [version, capabilities, info] =
+        members("params", params, ["protocolVersion", "capabilities", "clientInfo"])?;
+    let [name, client_version] = members("clientInfo", info, ["name", "version"]).unwrap_or_default();
+    let lenient = |value: Option<&RawValue>| value.and_then(json::string).unwrap_or_default().into_owned();
+    Ok(Initialize {
+        protocol_version: text("protocolVersion", version)?,
+        capabilities: host_capabilities(capabilities),
+        client_name: lenient(name),
+        client_version: lenient(client_version),
+    })
+}
+
+/// What cannot be read counts as not there: a host with an odd capability still has the others.
+fn host_capabilities(capabilities: Option<&RawValue>) -> HostCapabilities {
+    fn object(value: Option<&RawValue>) -> Option<&RawValue> {
+        value.filter(|value| json::kind_of(value) == Kind::Object)
+    }
+    let [sampling, roots, elicitation] =
+        members("capabilities", capabilities, ["sampling", "roots", "elicitation"]).unwrap_or_default();
+    let [tools] = members("sampling", object(sampling), ["tools"]).unwrap_or_default();
+    let [form, url] = members("elicitation", object(elicitation), ["form", "url"]).unwrap_or_default();
+    HostCapabilities {
+        sampling: object(sampling).is_some(),
+        sampling_tools: object(tools).is_some(),
+        roots: object(roots).is_some(),
+        // An empty object is how revisions before the URL mode declare the form.
+        elicitation: object(elicitation).is_some() && (form.is_some() || url.is_none()),
+        elicitation_url: object(url).is_some(),
+    }
+}
+
+fn call_tool(params: Option<&RawValue>) -> Result<CallTool<'_>, RpcError> {
+    let [name, arguments, meta] = members("params", params, ["name", "arguments", "_meta"])?;
+    let [token] = members("_meta", meta, ["progressToken"]).unwrap_or_default();
+    let is_token = |token: &&RawValue| matches!(json::kind_of(token), Kind::String | Kind::Number);
+    Ok(CallTool {
+        name: text("name", name)?,
+        arguments: arguments_object(arguments)?,
+        progress_token: token.filter(is_token).map(|token| token.get().into()),
+    })
+}
+
+fn arguments_object(arguments: Option<&RawValue>) -> Result<Cow<'_, str>, RpcError> {
+    match arguments {
+        None => Ok(Cow::Borrowed("{}")),
+        Some(object) if json::kind_of(object) == Kind::Object => Ok(Cow::Borrowed(object.get())),
+        Some(_) => Err(RpcError::invalid_params("Invalid params: arguments must be an object")),
+    }
+}
+
+/// Prompts and completions take strings only; hosts that send others are told which.
+fn string_arguments<'a>(path: &str, value: Option<&'a RawValue>) -> Result<Cow<'a, str>, RpcError> {
+    let arguments = arguments_object(value)?;
+    for (name, value) in value.and_then(|value| json::entries(value.get())).unwrap_or_default() {
+        if json::kind_of(value) != Kind::String {
+            let name = shown(&name);
+            return Err(RpcError::invalid_params(format!("Invalid params: {path}.{name} must be a string")));
+        }
+    }
+    Ok(arguments)
+}
+
+fn get_prompt(params: Option<&RawValue>) -> Result<Request<'_>, RpcError> {
+    let [name, arguments] = members("params", params, ["name", "arguments"])?;
+    Ok(Request::GetPrompt { name: text("name", name)?, arguments: string_arguments("arguments", arguments)? })
+}
+
+fn complete(params: Option<&RawValue>) -> Result<Complete, RpcError> {
+    let [reference, argument, context] = members("params", params, ["ref", "argument", "context"])?;
+    let [ref_type, name, uri] = members("ref", reference, ["type", "name", "uri"])?;
+    let ref_type = text("ref.type", ref_type)?;
+    let ref_name = match ref_type.as_str() {
+        "ref/prompt" => text("ref.name", name)?,
+        "ref/resource" => text("ref.uri", uri)?,
+        _ => {
+            return Err(RpcError::invalid_params(
+                "Invalid params: ref.type must be ref/prompt or ref/resource",
+            ));
+        }
+    };
+    let [argument_name, argument_value] = members("argument", argument, ["name", "value"])?;
+    let [context_arguments] = members("context", context, ["arguments"])?;
+    let context_arguments_json = match context_arguments {
+        None => String::new(),
+        some => string_arguments("context.arguments", some)?.into_owned(),
+    };
+    Ok(Complete {
+        ref_type,
+        ref_name,
+        argument_name: text("argument.name", argument_name)?,
+        argument_value: text("argument.value", argument_value)?,
+        context_arguments_json,
+    })
+}
+
+fn level(params: Option<&RawValue>) -> Result<Level, RpcError> {
+    let [level] = members("params", params, ["level"])?;
+    Level::parse(&text("level", level)?).ok_or_else(|| {
+        let names = Level::ALL.map(Level::as_str).join(", ");
+        RpcError::invalid_params(format!("Invalid params: level must be one of {names}"))
+    })
+}
+
+impl HostMessage<'_> {
+    /// The message without its line, so that it can wait. Copies what is still borrowed.
+    pub fn into_owned(self) -> HostMessage<'static> {
+        match self {
+            HostMessage::Request { id, request } => {
+                HostMessage::Request { id, request: request.map(Request::into_owned) }
+            }
+            HostMessage::Notification(notification) => HostMessage::Notification(notification),
+            HostMessage::Response { id, outcome } => {
+                HostMessage::Response { id, outcome: outcome.map(owned) }
+            }
+            HostMessage::Invalid { id, error } => HostMessage::Invalid { id, error },
+            HostMessage::Batch(messages) => {
+                HostMessage::Batch(messages.into_iter().map(HostMessage::into_owned).collect())
+            }
+        }
+    }
+}
+
+impl Request<'_> {
+    /// The request without its line.
+    pub fn into_owned(self) -> Request<'static> {
+        match self {
+            Request::Initialize(initialize) => Request::Initialize(initialize),
+            Request::Ping => Request::Ping,
+            Request::ListTools { cursor } => Request::ListTools { cursor },
+            Request::CallTool(call) => Request::CallTool(call.into_owned()),
+            Request::ListResources { cursor } => Request::ListResources { cursor },
+            Request::ListResourceTemplates { cursor } => Request::ListResourceTemplates { cursor },
+            Request::ReadResource { uri } => Request::ReadResource { uri },
+            Request::Subscribe { uri } => Request::Subscribe { uri },
+            Request::Unsubscribe { uri } => Request::Unsubscribe { uri },
+            Request::ListPrompts { cursor } => Request::ListPrompts { cursor },
+            Request::GetPrompt { name, arguments } => {
+                Request::GetPrompt { name, arguments: owned(arguments) }
+            }
+            Request::Complete(complete) => Request::Complete(complete),
+            Request::SetLevel(level) => Request::SetLevel(level),
+        }
+    }
+}
+
+impl CallTool<'_> {
+    /// The call without its line.
+    pub fn into_owned(self) -> CallTool<'static> {
+        CallTool { name: self.name, arguments: owned(self.arguments), progress_token: self.progress_token }
+    }
+}
+
+fn owned(text: Cow<'_, str>) -> Cow<'static, str> {
+    Cow::Owned(text.into_owned())
 }

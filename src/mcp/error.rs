@@ -1,0 +1,120 @@
+//! The protocol's errors, as responses.
+
+use crate::jsonrpc::json::Object;
+use crate::jsonrpc::message::{RpcError, shown};
+use crate::wire::protomcp::ToolError;
+
+/// The code for a resource that does not exist (server/resources, "Error Handling").
+pub const RESOURCE_NOT_FOUND: i32 = -32002;
+
+/// The `error_code` with which a tool process says that there is no such thing.
+pub const NOT_FOUND: &str = "NOT_FOUND";
+
+/// There is no resource behind this URI.
+pub fn resource_not_found(uri: &str) -> RpcError {
+    let mut data = Vec::new();
+    let mut object = Object::open(&mut data);
+    object.text("uri", uri);
+    object.close();
+    let message = format!("Resource not found: {}", shown(uri));
+    RpcError { data: json_text(data), ..RpcError::new(RESOURCE_NOT_FOUND, message) }
+}
+
+/// There is no tool of this name; `detail` says more (what it may have been renamed to), or is
+/// empty.
+pub fn unknown_tool(name: &str, detail: &str) -> RpcError {
+    RpcError::invalid_params(with_detail(format!("Unknown tool: {}", shown(name)), detail))
+}
+
+/// There is no prompt of this name.
+pub fn unknown_prompt(name: &str) -> RpcError {
+    RpcError::invalid_params(format!("Unknown prompt: {}", shown(name)))
+}
+
+/// A request id that is still being answered.
+pub fn duplicate_id(id: &str) -> RpcError {
+    RpcError::invalid_request(format!("Invalid request: the id {} is already in use", shown(id)))
+}
+
+/// A batch where the revision has none.
+pub fn no_batches(revision: super::revision::Revision) -> RpcError {
+    let revision = revision.as_str();
+    RpcError::invalid_request(format!("Invalid request: revision {revision} has no batches"))
+}
+
+/// A line beyond the bound of `max` bytes.
+pub fn line_too_long(max: usize) -> RpcError {
+    RpcError::invalid_request(format!("Invalid request: the line is longer than {max} bytes"))
+}
+
+/// A request before `initialize`.
+pub fn not_initialized(method: &str) -> RpcError {
+    RpcError::invalid_request(format!("Invalid request: {method} before initialize"))
+}
+
+/// A failure that a tool process reports for a request that is not a call; `what` says which
+/// request failed.
+pub fn failed(what: &str, error: &ToolError) -> RpcError {
+    let detail = if error.message.is_empty() { &error.error_code } else { &error.message };
+    let mut data = Vec::new();
+    write_tool_error(&mut data, error);
+    RpcError { data: json_text(data), ..RpcError::internal(with_detail(what.to_owned(), detail)) }
+}
+
+/// Appends a tool error as an object.
+pub fn write_tool_error(out: &mut Vec<u8>, error: &ToolError) {
+    let mut object = Object::open(out);
+    object.text_if("code", &error.error_code);
+    object.text_if("message", &error.message);
+    object.text_if("suggestion", &error.suggestion);
+    object.flag("retryable", error.retryable);
+    object.close();
+}
+
+fn with_detail(mut message: String, detail: &str) -> String {
+    if !detail.is_empty() {
+        message.push_str(": ");
+        message.push_str(detail);
+    }
+    message
+}
+
+/// What the writers of JSON append is text.
+pub(super) fn json_text(json: Vec<u8>) -> Option<Box<str>> {
+    String::from_utf8(json).ok().map(String::into_boxed_str)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_resource_names_its_uri_in_the_data() {
+        let error = resource_not_found("file:///a\"b");
+        assert_eq!(error.code, -32002);
+        assert_eq!(error.data.as_deref(), Some(r#"{"uri":"file:///a\"b"}"#));
+    }
+
+    #[test]
+    fn details_are_added_and_names_cut() {
+        assert_eq!(unknown_tool("x", "").message, "Unknown tool: x");
+        assert_eq!(unknown_tool("x", "did you mean y?").message, "Unknown tool: x: did you mean y?");
+        assert!(unknown_prompt(&"é".repeat(100_000)).message.chars().count() < 300);
+        assert_eq!(unknown_prompt("p").code, -32602);
+        assert_eq!(duplicate_id("1").code, -32600);
+    }
+
+    #[test]
+    fn a_failure_keeps_what_the_tool_said() {
+        let error = ToolError {
+            error_code: "DOWN".into(),
+            message: "no link".into(),
+            suggestion: String::new(),
+            retryable: true,
+        };
+        let error = failed("Reading the resource failed", &error);
+        assert_eq!(error.code, -32603);
+        assert_eq!(error.message, "Reading the resource failed: no link");
+        assert_eq!(error.data.as_deref(), Some(r#"{"code":"DOWN","message":"no link","retryable":true}"#));
+    }
+}

@@ -1,0 +1,136 @@
+//! Prompts (server/prompts).
+
+use super::content;
+use super::declared;
+use super::error::{self, NOT_FOUND};
+use super::revision::Revision;
+use crate::jsonrpc::json::{self, Array, Object};
+use crate::jsonrpc::message::{RpcError, shown};
+use crate::wire::protomcp::{GetPromptResponse, PromptArgument, PromptDefinition};
+
+/// Appends the result of `prompts/list`.
+pub fn write_prompts(
+    out: &mut Vec<u8>,
+    prompts: &[PromptDefinition],
+    revision: Revision,
+    next_cursor: Option<&str>,
+) {
+    let mut result = Object::open(out);
+    let mut list = Array::open(result.member("prompts"));
+    for prompt in prompts.iter().filter(|prompt| !prompt.name.is_empty()) {
+        write_definition(list.element(), prompt, revision);
+    }
+    list.close();
+    if let Some(cursor) = next_cursor {
+        result.text("nextCursor", cursor);
+    }
+    result.close();
+}
+
+fn write_definition(out: &mut Vec<u8>, prompt: &PromptDefinition, revision: Revision) {
+    let mut object = Object::open(out);
+    object.text("name", &prompt.name);
+    if revision.has_titles() {
+        object.text_if("title", &prompt.title);
+    }
+    object.text_if("description", &prompt.description);
+    if !prompt.arguments.is_empty() {
+        let mut arguments = Array::open(object.member("arguments"));
+        for argument in &prompt.arguments {
+            write_argument(arguments.element(), argument, revision);
+        }
+        arguments.close();
+    }
+    if revision.has_icons() {
+        object.raw_if("icons", declared::icons(&prompt.icons_json));
+    }
+    if revision.has_meta() {
+        object.raw_if("_meta", declared::meta(&prompt.meta_json));
+    }
+    object.close();
+}
+
+fn write_argument(out: &mut Vec<u8>, argument: &PromptArgument, revision: Revision) {
+    let mut object = Object::open(out);
+    object.text("name", &argument.name);
+    if revision.has_titles() {
+        object.text_if("title", &argument.title);
+    }
+    object.text_if("description", &argument.description);
+    if argument.required {
+        object.flag("required", true);
+    }
+    object.close();
+}
+
+/// What [`write_prompts`] leaves out, for the person.
+pub fn warnings(prompts: &[PromptDefinition]) -> Vec<String> {
+    let mut warnings = Vec::new();
+    for prompt in prompts {
+        if prompt.name.is_empty() {
+            warnings.push("a prompt without a name was left out".to_owned());
+        }
+        let owner = format!("prompt {}", prompt.name);
+        warnings.extend(declared::complaint(&owner, "icons", &prompt.icons_json, declared::icons));
+        warnings.extend(declared::complaint(&owner, "meta", &prompt.meta_json, declared::meta));
+    }
+    warnings
+}
+
+/// The required arguments that are not in `arguments_json`, in the order of the definition.
+pub fn missing_arguments(prompt: &PromptDefinition, arguments_json: &str) -> Vec<String> {
+    let given = json::entries(arguments_json).unwrap_or_default();
+    let is_given = |argument: &PromptArgument| given.iter().any(|(name, _)| *name == argument.name);
+    prompt
+        .arguments
+        .iter()
+        .filter(|argument| argument.required && !is_given(argument))
+        .map(|argument| argument.name.clone())
+        .collect()
+}
+
+/// The error that names the arguments `missing` of the prompt `name`.
+pub fn missing_error(name: &str, missing: &[String]) -> RpcError {
+    let name = shown(name);
+    let list = missing.join(", ");
+    RpcError::invalid_params(format!("Invalid params: the prompt {name} needs the arguments: {list}"))
+}
+
+/// How published SDKs, whose wire had no field for it, say that there is no such prompt.
+const NOT_FOUND_TEXT: &str = "Prompt not found:";
+
+/// Tells an answer to `prompts/get` from a failure.
+///
+/// # Errors
+/// `-32602` for a prompt that does not exist, `-32603` for another failure.
+pub fn answer(name: &str, response: GetPromptResponse) -> Result<GetPromptResponse, RpcError> {
+    if let Some(error) = &response.error {
+        return Err(match error.error_code.as_str() {
+            NOT_FOUND => error::unknown_prompt(name),
+            _ => error::failed("The prompt failed", error),
+        });
+    }
+    let rest = response.description.strip_prefix(NOT_FOUND_TEXT);
+    if response.messages.is_empty() && rest.is_some_and(|rest| rest.trim() == name.trim()) {
+        return Err(error::unknown_prompt(name));
+    }
+    Ok(response)
+}
+
+/// Appends the result of `prompts/get`.
+pub fn write_prompt(out: &mut Vec<u8>, revision: Revision, response: &GetPromptResponse) {
+    let len: usize = response.messages.iter().map(|message| message.content_json.len() + 64).sum();
+    out.reserve_exact(len + json::string_len(&response.description) + 64);
+    let mut result = Object::open(out);
+    result.text_if("description", &response.description);
+    let mut messages = Array::open(result.member("messages"));
+    for message in &response.messages {
+        let mut object = Object::open(messages.element());
+        // There are two roles; whoever else speaks is not the model.
+        object.text("role", if message.role == "assistant" { "assistant" } else { "user" });
+        content::write_one(object.member("content"), &message.content_json, revision);
+        object.close();
+    }
+    messages.close();
+    result.close();
+}
