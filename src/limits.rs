@@ -128,19 +128,6 @@ pub const STDERR_TAIL_LINES: usize = 20;
 /// Lines per second of a tool process that are shown; the rest is counted.
 pub const LOG_LINES_PER_SECOND: u32 = 500;
 
-/// Bytes that wait for a slow reader of our stderr; lines beyond are dropped and counted.
-pub const CONSOLE_QUEUE_MAX: usize = 64 * 1024;
-
-/// What is still read from the connection and from each output of a tool process after its end.
-/// Pipes and sockets hold far less; this stops a descendant of it that goes on writing.
-pub const EXIT_DRAIN_MAX: usize = 16 * 1024 * 1024;
-
-/// What is waited for the last descendants to be gone when we end.
-pub const REAP_WAIT: Duration = Duration::from_millis(100);
-
-/// Folders that are watched for changes; the system's own limit is often 8192 or more.
-pub const WATCHED_FOLDERS_MAX: usize = 8192;
-
 /// Worker threads; with the loop that makes three threads at most.
 pub const WORKERS: usize = 2;
 
@@ -153,7 +140,24 @@ pub const DEBOUNCE: Duration = Duration::from_millis(50);
 /// A storm of file changes counts at the latest after this.
 pub const DEBOUNCE_MAX: Duration = Duration::from_millis(500);
 
+/// The Rust SDK: how many requests it works on at once if its author does not say. Handlers mostly
+/// wait for something else, so this is not about processors; threads start only when needed.
+pub const SDK_CONCURRENCY: u32 = 8;
+
+/// The Rust SDK: largest message to a bridge that does not say in `PROTOMCP_MAX_MESSAGE` what it
+/// takes; no known bridge takes less.
+pub const SDK_MESSAGE_MAX: usize = 10 * 1024 * 1024;
+
+/// The Rust SDK: a handler that was done within this the last time runs on the reading thread
+/// itself; to wake another one to read on takes 5 to 20 µs.
+pub const SDK_QUICK: Duration = Duration::from_micros(50);
+
+/// The Rust SDK: when a handler on the reading thread is not as quick as it was, another thread
+/// reads on after one to two of these. Ticks only while such handlers run.
+pub const SDK_TICK: Duration = Duration::from_millis(1);
+
 const _: () = assert!(READ_BUFFER < LARGE_MIN);
+const _: () = assert!(SDK_QUICK.as_micros() < SDK_TICK.as_micros());
 const _: () = assert!(LARGE_MIN < MESSAGE_MAX);
 const _: () = assert!(FLAG_MESSAGE_MIN < MESSAGE_MAX && MESSAGE_MAX < FLAG_MESSAGE_MAX);
 const _: () = assert!(CALL_TIMEOUT.as_secs() < FLAG_TIME_MAX.as_secs());
