@@ -105,15 +105,6 @@ pub struct Reader {
     error: Option<WireError>,
 }
 
-/// What an envelope turned out to be.
-enum Sorted {
-    CallResult,
-    Message(protomcp::Envelope),
-    /// A message that we do not know: a later SDK's, or none.
-    Unknown,
-    Broken(DecodeError),
-}
-
 impl Reader {
     /// A reader that takes frames, raw payloads and chunked payloads of up to `max` bytes each.
     pub fn new(max: usize) -> Self {
@@ -151,22 +142,22 @@ impl Reader {
                     None => continue,
                 },
             };
-            match sort(self.frames.peek(&body)) {
-                Sorted::Unknown => {}
-                Sorted::CallResult => {
+            match last_message(self.frames.peek(&body)) {
+                Ok(None) => {}
+                Ok(Some(tag::CALL_RESULT)) => {
                     return Ok(Some(Received::CallResult { frame: self.frames.body(body) }));
                 }
-                Sorted::Broken(error) => {
-                    let reason = format!("a frame could not be decoded: {error}");
-                    return Ok(Some(Received::Undecodable { reason }));
-                }
-                Sorted::Message(envelope) => {
-                    // A large frame is not needed beside what was decoded from it.
-                    drop(body);
-                    if let Some(received) = self.route(envelope)? {
-                        return Ok(Some(received));
+                Ok(Some(_)) => match protomcp::Envelope::decode(self.frames.peek(&body)) {
+                    Ok(envelope) => {
+                        // A large frame is not needed beside what was decoded from it.
+                        drop(body);
+                        if let Some(received) = self.route(envelope)? {
+                            return Ok(Some(received));
+                        }
                     }
-                }
+                    Err(error) => return Ok(Some(undecodable(error.into()))),
+                },
+                Err(error) => return Ok(Some(undecodable(error))),
             }
         }
     }
@@ -182,14 +173,14 @@ impl Reader {
                     self.frames.expect_raw(size);
                     None
                 }
-                Raw::Drop { size, refused } => {
+                Raw::Drop { size, request_id, reason } => {
                     if size > RAW_DISCARD_MAX {
                         let error = WireError::RawTooLarge { size };
                         self.error = Some(error);
                         return Err(error);
                     }
                     self.frames.discard_raw(size);
-                    Some(refused)
+                    Some(Received::Refused { request_id, reason })
                 }
             },
             msg => Some(Received::Envelope(protomcp::Envelope { request_id, namespace, msg })),
@@ -197,24 +188,12 @@ impl Reader {
     }
 }
 
-/// Looks which message an envelope holds: one walk over its top-level fields. Only messages that
-/// are not a call's result are then decoded.
-fn sort(body: &[u8]) -> Sorted {
-    let last = match last_message(body) {
-        Ok(last) => last,
-        Err(error) => return Sorted::Broken(error),
-    };
-    match last {
-        None => Sorted::Unknown,
-        Some(tag::CALL_RESULT) => Sorted::CallResult,
-        Some(_) => match protomcp::Envelope::decode(body) {
-            Ok(envelope) => Sorted::Message(envelope),
-            Err(error) => Sorted::Broken(error.into()),
-        },
-    }
+fn undecodable(error: DecodeError) -> Received<'static> {
+    Received::Undecodable { reason: format!("a frame could not be decoded: {error}") }
 }
 
-/// The number of the last field that belongs to the oneof: that one wins.
+/// Which message an envelope holds, by one walk over its top-level fields: the number of the last
+/// one that belongs to the oneof, since that one wins. `None` is a message that we do not know.
 fn last_message(mut body: &[u8]) -> Result<Option<u32>, DecodeError> {
     let mut last = None;
     while !body.is_empty() {
@@ -424,7 +403,7 @@ mod tests {
             for pieces in cuttings(wire.len()) {
                 let mut reader = Reader::new(1000);
                 assert_eq!(read(&mut reader, &wire, &pieces), ["log a".to_owned(), reason.clone()]);
-                assert_eq!(read(&mut reader, &wire, &[wire.len()]), [reason.clone()]);
+                assert_eq!(read(&mut reader, &wire, &[wire.len()]), std::slice::from_ref(&reason));
             }
         }
         // The largest size that is dropped is followed by frames again.
@@ -461,7 +440,7 @@ mod tests {
     /// random, all arrive intact and each transfer when its last byte does.
     #[test]
     fn interleaved_transfers_survive_random_reads() {
-        for seed in 0..60 {
+        for seed in 0..30 {
             let mut random = Random::new(seed);
             let mut wire = Vec::new();
             let mut expected = Vec::new();

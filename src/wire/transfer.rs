@@ -54,12 +54,12 @@ struct AwaitedRaw {
 pub(super) enum Raw {
     /// Read this many and hand them to [`Transfers::finish_raw`].
     Take(usize),
-    /// Drop this many.
+    /// Drop this many and report why.
     Drop {
         /// In bytes; may be far too many.
         size: u64,
-        /// What to report.
-        refused: Received<'static>,
+        request_id: String,
+        reason: String,
     },
 }
 
@@ -152,7 +152,7 @@ impl Transfers {
             }
             _ => self.over_limit(header.size),
         };
-        Raw::Drop { size: header.size, refused: Received::Refused { request_id, reason } }
+        Raw::Drop { size: header.size, request_id, reason }
     }
 
     /// The raw bytes that were awaited are all there.
@@ -471,11 +471,13 @@ mod tests {
                 "a payload is for the unknown field \"x\"".into(),
             ),
         ] {
-            let Raw::Drop { size, refused } = transfers.expect_raw("9".into(), header.clone()) else {
+            let Raw::Drop { size, request_id, reason: why } =
+                transfers.expect_raw("9".into(), header.clone())
+            else {
                 panic!("refused: {header:?}");
             };
             assert_eq!(size, header.size);
-            assert_eq!(refused, Received::Refused { request_id: "1".into(), reason });
+            assert_eq!((request_id.as_str(), why), ("1", reason));
             assert_eq!(transfers.finish_raw(vec![1]), None);
         }
     }
