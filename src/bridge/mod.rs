@@ -10,17 +10,38 @@
 //! waits until [`Bridge::deadline`] and then hands in [`Input::Tick`]. Nothing in here fails:
 //! what a peer does wrong becomes an answer, a log line or the end of that peer.
 
+use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
 
-use crate::ids::{Generation, Route, SessionId};
+use crate::ids::{AskId, CallId, Generation, Route, SessionId};
 use crate::log::Level;
 use crate::mcp::lifecycle::ServerInfo;
 use crate::mcp::request::HostMessage;
 use crate::wire::envelope::Received;
 
+mod call;
+mod dispatch;
+mod finish;
+mod host;
+mod host_request;
 pub mod job;
+mod lists;
+mod process;
+mod session;
+mod supervise;
+mod tool;
+mod tool_list;
 
 pub use job::{Job, JobDone};
+
+use call::Call;
+use host_request::HostRequests;
+use lists::Seen;
+use process::Process;
+use session::Session;
+use supervise::{Restart, Shutdown};
+use tool_list::ToolList;
+
 
 /// What the bridge is told at its making.
 #[derive(Clone, Debug)]
@@ -134,3 +155,138 @@ pub enum Output {
 
 /// The queue that [`Bridge::handle`] pushes to.
 pub type Outputs = Vec<Output>;
+
+/// The state machine in the middle.
+#[derive(Debug)]
+pub struct Bridge {
+    config: Config,
+    sessions: BTreeMap<SessionId, Session>,
+    /// Every tool process that has not ended.
+    processes: BTreeMap<Generation, Process>,
+    /// The one that new calls go to.
+    serving: Option<Generation>,
+    restart: Restart,
+    /// In the order of their arrival, which is also the order of their deadlines.
+    calls: BTreeMap<CallId, Call>,
+    /// Calls that wait for a serving process or a free slot; ids of calls that are gone are
+    /// skipped.
+    waiting: VecDeque<CallId>,
+    /// Bytes that the waiting calls keep.
+    waiting_bytes: usize,
+    host_requests: HostRequests,
+    seen: Seen,
+    shutdown: Option<Shutdown>,
+    /// The state of the tool list while nothing serves; the next process takes it over.
+    last_tool_list: Option<ToolList>,
+    last_served: Option<Generation>,
+    last_generation: u64,
+    last_id: u64,
+    /// [`Output::Exit`] was given.
+    exited: bool,
+}
+
+impl Bridge {
+    /// A bridge without hosts; the first tool process is started by the first input.
+    pub fn new(config: Config) -> Self {
+        Self {
+            restart: Restart::new(config.seed),
+            config,
+            sessions: BTreeMap::new(),
+            processes: BTreeMap::new(),
+            serving: None,
+            calls: BTreeMap::new(),
+            waiting: VecDeque::new(),
+            waiting_bytes: 0,
+            host_requests: HostRequests::default(),
+            seen: Seen::default(),
+            shutdown: None,
+            last_tool_list: None,
+            last_served: None,
+            last_generation: 0,
+            last_id: 0,
+            exited: false,
+        }
+    }
+
+    /// Takes one input, changes state, and pushes what is to be done.
+    pub fn handle(&mut self, input: Input<'_>, now: Instant, out: &mut Outputs) {
+        match input {
+            Input::SessionOpened(session) => {
+                self.sessions.insert(session, Session::new());
+                if self.restart.is_first() {
+                    self.start(now, out);
+                }
+            }
+            Input::Host { route, message } => self.host(route, message, now, out),
+            Input::SessionClosed(session) => self.session_closed(session, now, out),
+            Input::ToolConnected(generation) => self.tool_connected(generation, now, out),
+            Input::Tool { generation, received } => self.tool(generation, received, now, out),
+            Input::ToolDisconnected { generation, reason } => {
+                self.tool_disconnected(generation, reason, now);
+            }
+            Input::ToolExited { generation, how, stderr } => {
+                self.tool_exited(generation, &how, &stderr, now, out);
+            }
+            Input::JobDone(done) => self.job_done(done, now, out),
+            Input::FilesChanged { cause } => self.files_changed(&cause, now, out),
+            Input::Stop { reason } => self.stop(&reason, now, out),
+            Input::Tick => {}
+        }
+        self.run_due(now, out);
+        self.pump(now, out);
+        self.shut_down(now, out);
+    }
+
+    /// When to hand in [`Input::Tick`] if nothing else happens; `None`: never.
+    pub fn deadline(&self) -> Option<Instant> {
+        let call = self.calls.first_key_value().map(|(_, call)| call.until);
+        call            .into_iter()
+            .chain(self.processes.values().filter_map(Process::deadline))
+            .chain(self.restart.deadline())
+            .chain(self.host_requests.deadline())
+            .chain(self.shutdown.as_ref().and_then(Shutdown::deadline))
+            .min()
+    }
+
+    /// Whether hosts should be read: not while too much waits for the tool process. Answers to
+    /// questions of the tool process must get through, so they keep it open; calls beyond the
+    /// bound are then refused.
+    pub fn reads_host(&self) -> bool {
+        !self.is_full() || !self.host_requests.is_empty()
+    }
+
+    fn next_id(&mut self) -> u64 {
+        self.last_id += 1;
+        self.last_id
+    }
+
+    /// Gives up what has waited too long.
+    fn run_due(&mut self, now: Instant, out: &mut Outputs) {
+        while let Some((&id, call)) = self.calls.first_key_value() {
+            if call.until > now {
+                break;
+            }
+            self.call_timed_out(id, now, out);
+        }
+        let due: Vec<(Generation, AskId)> = self
+            .processes
+            .values()
+            .flat_map(|process| process.asks.iter().map(move |(&ask, entry)| (process.generation, ask, entry)))
+            .filter(|(_, _, entry)| entry.until.is_some_and(|until| until <= now))
+            .map(|(generation, ask, _)| (generation, ask))
+            .collect();
+        for (generation, ask) in due {
+            self.ask_timed_out(generation, ask, now, out);
+        }
+        self.host_requests_due(now, out);
+        self.processes_due(now, out);
+        if self.restart.is_due(now) {
+            self.start(now, out);
+        }
+    }
+}
+
+/// A line for the person on stderr.
+fn log(out: &mut Outputs, level: Level, text: impl Into<String>) {
+    out.push(Output::Log(level, text.into()));
+}

@@ -1,0 +1,263 @@
+//! What a host said: requests become answers or calls.
+
+use std::borrow::Cow;
+use std::time::Instant;
+
+use crate::ids::{Route, SessionId};
+use crate::jsonrpc::message::{RequestId, RpcError, write_error, write_result};
+use crate::limits::{BATCH_MAX, SUBSCRIPTIONS_MAX};
+use crate::mcp::lifecycle::write_initialize_result;
+use crate::mcp::request::{HostMessage, Initialize, Notification, Request};
+use crate::mcp::revision::Revision;
+
+use super::call::{ListKind, Reply, ToolCall, Work};
+use super::{Bridge, Output, Outputs};
+
+impl Bridge {
+    /// One message of a host.
+    pub(super) fn host(&mut self, route: Route, message: HostMessage<'_>, now: Instant, out: &mut Outputs) {
+        match message {
+            HostMessage::Batch(messages) => self.host_batch(route, messages, now, out),
+            message => self.host_message(route, None, message, now, out),
+        }
+    }
+
+    fn host_message(
+        &mut self,
+        route: Route,
+        batch: Option<u64>,
+        message: HostMessage<'_>,
+        now: Instant,
+        out: &mut Outputs,
+    ) {
+        match message {
+            HostMessage::Request { id, request } => {
+                let reply = Reply { route, id, batch };
+                match request {
+                    Ok(request) => self.request(reply, request, now, out),
+                    Err(error) => self.answer_error(&reply, &error, out),
+                }
+            }
+            HostMessage::Notification(notification) => self.notification(route, notification, now, out),
+            HostMessage::Response { id, outcome } => self.host_answered(route.session, id, outcome, now, out),
+            HostMessage::Invalid { id, error } => self.send_error(route, batch, id.as_ref(), &error, out),
+            HostMessage::Batch(_) => {
+                let error = RpcError::invalid_request("a batch must not hold another batch");
+                self.send_error(route, batch, None, &error, out);
+            }
+        }
+    }
+
+    /// A JSON-RPC batch: part of revision 2025-03-26 alone.
+    fn host_batch(&mut self, route: Route, messages: Vec<HostMessage<'_>>, now: Instant, out: &mut Outputs) {
+        let Some(session) = self.sessions.get_mut(&route.session) else { return };
+        let refusal = if !session.initialized || !session.revision.has_batches() {
+            Some("JSON-RPC batches are part of revision 2025-03-26 only; send one message a line".to_owned())
+        } else if messages.is_empty() {
+            Some("an empty batch".to_owned())
+        } else if messages.len() > BATCH_MAX {
+            Some(format!("a batch of {} messages is longer than the limit of {BATCH_MAX}", messages.len()))
+        } else {
+            None
+        };
+        if let Some(refusal) = refusal {
+            self.send_error(route, None, None, &RpcError::invalid_request(refusal), out);
+            return;
+        }
+        let answered = |message: &&HostMessage<'_>| {
+            matches!(message, HostMessage::Request { .. } | HostMessage::Invalid { .. } | HostMessage::Batch(_))
+        };
+        let outstanding = messages.iter().filter(answered).count();
+        let batch = (outstanding > 0).then(|| session.open_batch(route, outstanding));
+        for message in messages {
+            if let HostMessage::Request { id, request: Ok(Request::Initialize(_)) } = message {
+                let error = RpcError::invalid_request("initialize must not be part of a batch");
+                self.answer_error(&Reply { route, id, batch }, &error, out);
+            } else {
+                self.host_message(route, batch, message, now, out);
+            }
+        }
+    }
+
+    fn request(&mut self, reply: Reply, request: Request<'_>, now: Instant, out: &mut Outputs) {
+        let Some(session) = self.sessions.get_mut(&reply.route.session) else { return };
+        if session.in_flight.contains_key(&reply.id) {
+            let error = RpcError::invalid_request(format!(
+                "the id {} is that of a request which is not answered yet",
+                reply.id.as_str()
+            ));
+            self.send_error(reply.route, reply.batch, Some(&reply.id), &error, out);
+            return;
+        }
+        session.live |= session.initialized;
+        let work = match request {
+            Request::Initialize(initialize) => return self.initialize(&reply, &initialize, out),
+            Request::Ping => return self.answer_empty(&reply, out),
+            Request::SetLevel(level) => {
+                session.log_level = level;
+                return self.answer_empty(&reply, out);
+            }
+            Request::Subscribe { uri } => {
+                if session.subscriptions.len() >= SUBSCRIPTIONS_MAX && !session.subscriptions.contains(&uri) {
+                    let error = RpcError::invalid_params(format!(
+                        "this session holds {SUBSCRIPTIONS_MAX} subscriptions, which is the limit"
+                    ));
+                    return self.answer_error(&reply, &error, out);
+                }
+                session.subscriptions.insert(uri);
+                return self.answer_empty(&reply, out);
+            }
+            Request::Unsubscribe { uri } => {
+                session.subscriptions.remove(&uri);
+                return self.answer_empty(&reply, out);
+            }
+            Request::ListTools { cursor } => Work::List { kind: ListKind::Tools, cursor },
+            Request::ListResources { cursor } => Work::List { kind: ListKind::Resources, cursor },
+            Request::ListResourceTemplates { cursor } => Work::List { kind: ListKind::Templates, cursor },
+            Request::ListPrompts { cursor } => Work::List { kind: ListKind::Prompts, cursor },
+            Request::ReadResource { uri } => Work::Read { uri },
+            Request::GetPrompt { name, arguments } => Work::Prompt { name, arguments: arguments.into_owned() },
+            Request::Complete(complete) => Work::Complete(complete),
+            Request::CallTool(call) => Work::Tool(ToolCall {
+                name: call.name,
+                arguments: call.arguments.into_owned(),
+                progress_token: call.progress_token,
+                progress: None,
+                tool: None,
+                result: None,
+            }),
+        };
+        self.admit(reply, work, now, out);
+    }
+
+    fn initialize(&mut self, reply: &Reply, initialize: &Initialize, out: &mut Outputs) {
+        let Some(session) = self.sessions.get_mut(&reply.route.session) else { return };
+        let revision = Revision::negotiate(&initialize.protocol_version);
+        session.revision = revision;
+        session.initialized = true;
+        session.live = false;
+        session.capabilities = initialize.capabilities;
+        let mut message = Vec::new();
+        write_result(&mut message, &reply.id, |body| {
+            write_initialize_result(body, revision, &self.config.server);
+        });
+        self.answer(reply, message, out);
+    }
+
+    fn notification(&mut self, route: Route, notification: Notification, now: Instant, out: &mut Outputs) {
+        match notification {
+            Notification::Initialized => {
+                if let Some(session) = self.sessions.get_mut(&route.session) {
+                    session.live |= session.initialized;
+                }
+            }
+            Notification::Cancelled { id, .. } => self.cancelled(route.session, &id, now, out),
+            // Nobody at the tool process can be told of it, and progress of a host's own is not
+            // asked for; unknown notifications are ignored (specification, basic/index).
+            Notification::RootsListChanged | Notification::Other => {}
+        }
+    }
+
+    /// The host no longer wants an answer. A request that is not in flight (any more) is ignored,
+    /// as the specification asks (basic/utilities/cancellation).
+    fn cancelled(&mut self, session: SessionId, id: &RequestId, now: Instant, out: &mut Outputs) {
+        let Some(call) = self.sessions.get(&session).and_then(|session| session.in_flight.get(id)).copied()
+        else {
+            return;
+        };
+        if let Some(reply) = self.abandon(call, now, out) {
+            self.no_answer(&reply, out);
+        }
+    }
+
+    /// Sends a whole answer, or adds it to its batch.
+    pub(super) fn answer(&mut self, reply: &Reply, message: Vec<u8>, out: &mut Outputs) {
+        if let Some(session) = self.sessions.get_mut(&reply.route.session) {
+            session.in_flight.remove(&reply.id);
+        }
+        self.send(reply.route, reply.batch, message, out);
+    }
+
+    /// Answers with an error.
+    pub(super) fn answer_error(&mut self, reply: &Reply, error: &RpcError, out: &mut Outputs) {
+        let mut message = Vec::new();
+        write_error(&mut message, Some(&reply.id), error);
+        self.answer(reply, message, out);
+    }
+
+    /// Answers with an empty result.
+    fn answer_empty(&mut self, reply: &Reply, out: &mut Outputs) {
+        let mut message = Vec::new();
+        write_result(&mut message, &reply.id, |body| body.extend_from_slice(b"{}"));
+        self.answer(reply, message, out);
+    }
+
+    /// The one request that gets no answer: a cancelled one.
+    fn no_answer(&mut self, reply: &Reply, out: &mut Outputs) {
+        let Some(session) = self.sessions.get_mut(&reply.route.session) else { return };
+        session.in_flight.remove(&reply.id);
+        if let Some((route, message)) = reply.batch.and_then(|batch| session.batch_answer(batch, None)) {
+            out.push(Output::Host { route, message });
+        }
+    }
+
+    /// An error that belongs to no request in flight.
+    fn send_error(
+        &mut self,
+        route: Route,
+        batch: Option<u64>,
+        id: Option<&RequestId>,
+        error: &RpcError,
+        out: &mut Outputs,
+    ) {
+        let mut message = Vec::new();
+        write_error(&mut message, id, error);
+        self.send(route, batch, message, out);
+    }
+
+    fn send(&mut self, route: Route, batch: Option<u64>, message: Vec<u8>, out: &mut Outputs) {
+        let Some(session) = self.sessions.get_mut(&route.session) else { return };
+        let whole = match batch {
+            None => Some((route, message)),
+            Some(batch) => session.batch_answer(batch, Some(&message)),
+        };
+        if let Some((route, message)) = whole {
+            out.push(Output::Host { route, message });
+        }
+    }
+
+    /// Sends a notification to every host that can take one and passes `wanted`.
+    pub(super) fn notify(
+        &self,
+        out: &mut Outputs,
+        wanted: impl Fn(&super::Session) -> bool,
+        write: impl Fn(&mut Vec<u8>),
+    ) {
+        for (&id, session) in &self.sessions {
+            if session.live && wanted(session) {
+                let mut message = Vec::new();
+                write(&mut message);
+                out.push(Output::Host { route: Route::session(id), message });
+            }
+        }
+    }
+
+    /// A host answered one of our requests.
+    fn host_answered(
+        &mut self,
+        session: SessionId,
+        id: Option<u64>,
+        outcome: Result<Cow<'_, str>, String>,
+        now: Instant,
+        out: &mut Outputs,
+    ) {
+        match id.and_then(|id| self.host_requests.take(session, id)) {
+            Some(request) => self.deliver(&request, outcome, now, out),
+            None => super::log(
+                out,
+                crate::log::Level::Debug,
+                "the host answered a request that is not open; the answer was dropped",
+            ),
+        }
+    }
+}

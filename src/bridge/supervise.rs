@@ -1,0 +1,376 @@
+//! The life of tool processes: start, handshake, end, restart, reload, shutdown.
+//!
+//! What runs (`processes`) is kept apart from what is wanted: one serving process, as long as
+//! nobody asked us to end.
+
+use std::time::{Duration, Instant};
+
+use crate::ids::{CallId, Generation, SessionId};
+use crate::limits::{
+    BACKOFF_MAX, BACKOFF_MIN, DRAIN, EXIT_WAIT, HEALTHY_AFTER, KILL_AFTER, QUICK_DEATH, QUICK_DEATHS_MAX,
+    SETTLE,
+};
+use crate::log::Level;
+use crate::wire::protomcp::{ListToolsRequest, envelope::Msg};
+
+use super::call::Stage;
+use super::process::{Phase, Process};
+use super::{Bridge, Output, Outputs, log};
+
+/// When the next tool process is started after one died.
+#[derive(Debug)]
+pub(super) struct Restart {
+    plan: Plan,
+    /// Quick deaths in a row.
+    quick_deaths: u32,
+    backoff: Duration,
+    /// State of the jitter.
+    random: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Plan {
+    /// None was ever started.
+    First,
+    /// One is running or starting.
+    Up,
+    /// At this time.
+    At(Instant),
+    /// With the next call or file change.
+    Down,
+}
+
+impl Restart {
+    pub(super) fn new(seed: u64) -> Self {
+        Self { plan: Plan::First, quick_deaths: 0, backoff: BACKOFF_MIN, random: seed | 1 }
+    }
+
+    pub(super) fn is_first(&self) -> bool {
+        self.plan == Plan::First
+    }
+
+    /// It stays down until somebody needs it.
+    pub(super) fn is_down(&self) -> bool {
+        self.plan == Plan::Down
+    }
+
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        match self.plan {
+            Plan::At(at) => Some(at),
+            _ => None,
+        }
+    }
+
+    pub(super) fn is_due(&self, now: Instant) -> bool {
+        self.deadline().is_some_and(|at| at <= now)
+    }
+
+    /// A process that was to serve, or did, has died after `lived`.
+    fn died(&mut self, lived: Duration, now: Instant) {
+        if lived >= HEALTHY_AFTER {
+            self.backoff = BACKOFF_MIN;
+        }
+        self.quick_deaths = if lived < QUICK_DEATH { self.quick_deaths + 1 } else { 0 };
+        if self.quick_deaths >= QUICK_DEATHS_MAX {
+            self.plan = Plan::Down;
+            return;
+        }
+        // Up to a quarter on top, so that many bridges do not restart in step.
+        self.random ^= self.random << 13;
+        self.random ^= self.random >> 7;
+        self.random ^= self.random << 17;
+        let jitter = self.backoff.mul_f64((self.random % 1000) as f64 / 4000.0);
+        self.plan = Plan::At(now + self.backoff + jitter);
+        self.backoff = (self.backoff * 2).min(BACKOFF_MAX);
+    }
+
+    /// The file changed, so what died before says nothing.
+    fn forget(&mut self) {
+        self.quick_deaths = 0;
+        self.backoff = BACKOFF_MIN;
+    }
+}
+
+/// We are ending.
+#[derive(Debug)]
+pub(super) struct Shutdown {
+    /// Why, for a person.
+    pub(super) reason: String,
+    /// Until when running calls may still finish.
+    grace: Option<Instant>,
+}
+
+impl Shutdown {
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        self.grace
+    }
+}
+
+impl Bridge {
+    /// Starts a tool process.
+    pub(super) fn start(&mut self, now: Instant, out: &mut Outputs) {
+        if self.shutdown.is_some() {
+            return;
+        }
+        self.restart.plan = Plan::Up;
+        let generation = Generation(self.next_generation());
+        self.processes.insert(generation, Process::new(generation, now, now + self.config.start_timeout));
+        log(out, Level::Info, format!("starting: {}", self.config.command));
+        out.push(Output::Start(generation));
+    }
+
+    fn next_generation(&mut self) -> u64 {
+        self.last_generation += 1;
+        self.last_generation
+    }
+
+    pub(super) fn tool_connected(&mut self, generation: Generation, _now: Instant, out: &mut Outputs) {
+        let Some(process) = self.processes.get_mut(&generation) else { return };
+        let Phase::Starting { until } = process.phase else { return };
+        process.phase = Phase::Handshaking { until, quiet_at: None };
+        let request_id = self.next_id().to_string();
+        self.to_tool(generation, request_id, Msg::ListTools(ListToolsRequest {}), out);
+    }
+
+    /// The tool process said that its handshake is complete.
+    pub(super) fn handshake_complete(&mut self, generation: Generation, now: Instant) {
+        let Some(process) = self.processes.get_mut(&generation) else { return };
+        if let Phase::Handshaking { quiet_at: Some(_), .. } = process.phase {
+            process.phase = Phase::Settling { until: if process.announced { now } else { now + SETTLE } };
+        }
+    }
+
+    /// A process is proven: calls go to it from now on; an earlier one ends when its calls do.
+    fn serve(&mut self, generation: Generation, now: Instant, out: &mut Outputs) {
+        let earlier = self.serving.replace(generation);
+        let earlier_list = earlier.and_then(|earlier| self.processes.get(&earlier)).map(|earlier| earlier.tool_list.clone());
+        let earlier_list = earlier_list.or(self.last_tool_list.take());
+        let Some(process) = self.processes.get_mut(&generation) else { return };
+        process.phase = Phase::Ready;
+        process.served = true;
+        if let Some(earlier_list) = earlier_list {
+            let hidden = std::mem::take(&mut process.tool_list);
+            let names: std::collections::BTreeSet<&str> = process.tools.iter().map(|tool| tool.name.as_str()).collect();
+            process.tool_list.inherit(&earlier_list, |name| names.contains(name));
+            process.tool_list.disable(names.iter().filter(|name| !hidden.is_active(name)));
+        }
+        let (tools, took) = (process.tools.len(), now - process.started);
+        log(out, Level::Info, format!("serving {tools} tools after {} ms", took.as_millis()));
+        self.tools_may_have_changed(out);
+        if let Some(earlier) = earlier.and_then(|earlier| self.processes.get_mut(&earlier)) {
+            earlier.drain_until = Some(now + DRAIN);
+        }
+        if self.last_served.replace(generation).is_some() {
+            self.refresh_lists(now);
+        }
+        self.begin_without_slots(generation, now, out);
+    }
+
+    /// The connection of a process is gone, or cannot be used any more.
+    pub(super) fn tool_disconnected(&mut self, generation: Generation, reason: String, now: Instant) {
+        let Some(process) = self.processes.get_mut(&generation) else { return };
+        if matches!(process.phase, Phase::Ending { .. }) {
+            return;
+        }
+        process.end_reason = Some(reason);
+        // Normally it is about to exit, and its status tells more than we know.
+        process.phase = Phase::Ending { kill_at: Some(now + EXIT_WAIT) };
+        if self.serving == Some(generation) {
+            self.stop_serving(generation, now);
+        }
+    }
+
+    /// No more calls go to this process.
+    fn stop_serving(&mut self, generation: Generation, _now: Instant) {
+        self.serving = None;
+        self.last_tool_list = self.processes.get(&generation).map(|process| process.tool_list.clone());
+    }
+
+    /// A process ended, or could not be started.
+    pub(super) fn tool_exited(
+        &mut self,
+        generation: Generation,
+        how: &str,
+        stderr: &str,
+        now: Instant,
+        out: &mut Outputs,
+    ) {
+        if self.serving == Some(generation) {
+            self.stop_serving(generation, now);
+        }
+        let Some(process) = self.processes.remove(&generation) else { return };
+        let served = process.served;
+        let mut text = match (&process.end_reason, served) {
+            (Some(reason), _) => format!("the tool process ({}) {reason}; it {how}", self.config.command),
+            (None, true) => format!("the tool process ({}) {how}", self.config.command),
+            (None, false) => {
+                let when = if matches!(process.phase, Phase::Starting { .. }) { "connected" } else { "was ready" };
+                format!("the tool process ({}) {how} before it {when}", self.config.command)
+            }
+        };
+        if stderr.is_empty() {
+            text.push_str("; it wrote nothing to stderr");
+        } else {
+            text.push_str("; the last lines of its stderr:\n");
+            text.push_str(stderr);
+        }
+        // The calls that it was working on are lost with it.
+        let lost: Vec<CallId> = self
+            .calls
+            .iter()
+            .filter(|(_, call)| call.stage != Stage::Job && call.place.is_some_and(|place| place.generation == generation))
+            .map(|(&id, _)| id)
+            .collect();
+        for id in lost {
+            self.fail(id, &text, now, out);
+        }
+        self.withdraw_for_process(generation, out);
+        if self.shutdown.is_some() || process.expected_end {
+            return;
+        }
+        log(out, Level::Error, text.clone());
+        if self.processes.values().any(|other| !matches!(other.phase, Phase::Ending { .. })) {
+            // Another one serves, or is about to: a newest save that does not start hurts nobody.
+            return;
+        }
+        self.restart.died(now - process.started, now);
+        if !served {
+            self.fail_waiting(&text, now, out);
+        }
+        let next = match self.restart.plan {
+            Plan::At(at) => format!("restarting in {} ms", (at - now).as_millis()),
+            _ => format!("it died {QUICK_DEATHS_MAX} times in a row; the next call or file change starts it again"),
+        };
+        log(out, Level::Info, next);
+    }
+
+    /// No process could be started for those who wait for one.
+    fn fail_waiting(&mut self, text: &str, now: Instant, out: &mut Outputs) {
+        for id in std::mem::take(&mut self.waiting) {
+            if self.calls.get(&id).is_some_and(|call| call.stage == Stage::Waiting) {
+                self.fail(id, text, now, out);
+            }
+        }
+    }
+
+    /// Starts a process with the changed files beside the one that serves.
+    pub(super) fn files_changed(&mut self, cause: &str, now: Instant, out: &mut Outputs) {
+        log(out, Level::Info, format!("{cause} changed, reloading"));
+        self.restart.forget();
+        let unproven: Vec<Generation> = self
+            .processes
+            .values()
+            .filter(|process| !matches!(process.phase, Phase::Ready | Phase::Ending { .. }))
+            .map(|process| process.generation)
+            .collect();
+        for generation in unproven {
+            self.end_process(generation, "was replaced by a newer one", true, now, out);
+        }
+        self.start(now, out);
+    }
+
+    /// Tells a process to end, or kills it.
+    fn end_process(&mut self, generation: Generation, reason: &str, kill: bool, now: Instant, out: &mut Outputs) {
+        let Some(process) = self.processes.get_mut(&generation) else { return };
+        process.expected_end = true;
+        process.end_reason.get_or_insert_with(|| reason.to_owned());
+        process.drain_until = None;
+        process.phase = Phase::Ending { kill_at: (!kill).then_some(now + KILL_AFTER) };
+        out.push(Output::Kill { generation, now: kill });
+    }
+
+    /// What is due about processes.
+    pub(super) fn processes_due(&mut self, now: Instant, out: &mut Outputs) {
+        let is_calm = |process: &Process| process.is_ready() && process.drain_until.is_none();
+        if self.processes.values().all(is_calm) {
+            return;
+        }
+        let generations: Vec<Generation> = self.processes.keys().copied().collect();
+        for generation in generations {
+            let Some(process) = self.processes.get_mut(&generation) else { continue };
+            let timeout = self.config.start_timeout;
+            match process.phase {
+                Phase::Starting { until } if until <= now => {
+                    process.end_reason = Some(format!("did not connect within {timeout:?} (--start-timeout)"));
+                    process.phase = Phase::Ending { kill_at: None };
+                    out.push(Output::Kill { generation, now: true });
+                }
+                Phase::Handshaking { until, quiet_at } if until <= now || quiet_at.is_some_and(|at| at <= now) => {
+                    if quiet_at.is_some() {
+                        self.serve(generation, now, out);
+                    } else {
+                        process.end_reason =
+                            Some(format!("did not tell its tools within {timeout:?} (--start-timeout)"));
+                        process.phase = Phase::Ending { kill_at: None };
+                        out.push(Output::Kill { generation, now: true });
+                    }
+                }
+                Phase::Settling { until } if until <= now => self.serve(generation, now, out),
+                Phase::Ready => {
+                    if let Some(until) = process.drain_until {
+                        if process.asks.is_empty() && process.busy == 0 {
+                            self.end_process(generation, "was replaced by a newer one", false, now, out);
+                        } else if until <= now {
+                            self.end_process(generation, "was replaced by a newer one, and this call took too long to end", true, now, out);
+                        }
+                    }
+                }
+                Phase::Ending { kill_at: Some(at) } if at <= now => {
+                    process.phase = Phase::Ending { kill_at: None };
+                    out.push(Output::Kill { generation, now: true });
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// A host is gone.
+    pub(super) fn session_closed(&mut self, session: SessionId, now: Instant, out: &mut Outputs) {
+        self.withdraw_for_session(session, out);
+        self.begin_shutdown("the host is gone", now, out);
+    }
+
+    /// We are asked to end.
+    pub(super) fn stop(&mut self, reason: &str, now: Instant, out: &mut Outputs) {
+        if self.shutdown.is_some() {
+            for generation in self.processes.keys() {
+                out.push(Output::Kill { generation: *generation, now: true });
+            }
+            self.exited = true;
+            out.push(Output::Exit);
+            return;
+        }
+        self.begin_shutdown(reason, now, out);
+    }
+
+    fn begin_shutdown(&mut self, reason: &str, now: Instant, out: &mut Outputs) {
+        if self.shutdown.is_none() {
+            log(out, Level::Debug, format!("ending: {reason}"));
+            self.shutdown = Some(Shutdown { reason: reason.to_owned(), grace: Some(now + self.config.grace) });
+        }
+    }
+
+    /// Ends in steps: calls, then processes, then ourselves.
+    pub(super) fn shut_down(&mut self, now: Instant, out: &mut Outputs) {
+        let Some(shutdown) = &mut self.shutdown else { return };
+        if let Some(grace) = shutdown.grace {
+            if self.calls.values().any(|call| call.reply.is_some()) && now < grace {
+                return;
+            }
+            shutdown.grace = None;
+            let text = format!("pmcp is ending ({}) and could not wait for this call any longer", shutdown.reason);
+            let ids: Vec<CallId> = self.calls.keys().copied().collect();
+            for id in ids {
+                self.fail(id, &text, now, out);
+            }
+            let generations: Vec<Generation> = self.processes.keys().copied().collect();
+            for generation in generations {
+                self.end_process(generation, "was told to end", false, now, out);
+            }
+        }
+        if self.processes.is_empty() && !self.exited {
+            self.exited = true;
+            out.push(Output::Exit);
+        }
+    }
+}

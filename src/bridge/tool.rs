@@ -1,0 +1,252 @@
+//! What a tool process said.
+
+use std::time::Instant;
+
+use crate::ids::{CallId, Generation};
+use crate::limits::HANDSHAKE_SILENCE;
+use crate::log::Level;
+use crate::mcp::logging;
+use crate::mcp::{completion, notify, prompt, resource, tool as mcp_tool};
+use crate::wire::envelope::Received;
+use crate::wire::protomcp::{
+    ActiveToolsResponse, Envelope, LogMessage, ProgressNotification, RegisterMiddlewareRequest,
+    RegisterMiddlewareResponse, ToolListResponse, envelope::Msg,
+};
+
+use super::call::{Call, Stage, Work};
+use super::finish::unasked;
+use super::process::Phase;
+use super::tool_list::ToolList;
+use super::{Bridge, Output, Outputs, log};
+
+impl Bridge {
+    /// One message of a tool process. What a process says that was told to end is still taken:
+    /// it may be the answer that a host waits for.
+    pub(super) fn tool(
+        &mut self,
+        generation: Generation,
+        received: Received<'_>,
+        now: Instant,
+        out: &mut Outputs,
+    ) {
+        if !self.processes.contains_key(&generation) {
+            return;
+        }
+        match received {
+            Received::CallResult { frame } => self.call_result(generation, frame, now, out),
+            Received::Envelope(envelope) => self.envelope(generation, envelope, now, out),
+            Received::Payload(payload) => self.payload(generation, payload, now, out),
+            Received::Refused { request_id, reason } => {
+                let text = format!("the tool process sent a result that cannot be taken: {reason}");
+                log(out, Level::Warning, text.clone());
+                if let Some(id) = self.take_ask(generation, &request_id).and_then(|ask| ask.call) {
+                    self.fail(id, &text, now, out);
+                }
+            }
+            Received::Undecodable { reason } => self.undecodable(generation, &reason, now, out),
+        }
+    }
+
+    /// A frame that cannot be read. If only one answer is due, it was that one.
+    pub(super) fn undecodable(&mut self, generation: Generation, reason: &str, now: Instant, out: &mut Outputs) {
+        let text = format!("the tool process sent a message that cannot be read: {reason}");
+        log(out, Level::Warning, text.clone());
+        let Some(process) = self.processes.get(&generation) else { return };
+        let mut asks = process.asks.keys();
+        if let (Some(only), None) = (asks.next(), asks.next()) {
+            let request_id = only.0.to_string();
+            if let Some(id) = self.take_ask(generation, &request_id).and_then(|ask| ask.call) {
+                self.fail(id, &text, now, out);
+            }
+        }
+    }
+
+    fn envelope(&mut self, generation: Generation, envelope: Envelope, now: Instant, out: &mut Outputs) {
+        let Envelope { request_id, msg: Some(msg), .. } = envelope else { return };
+        match msg {
+            Msg::ToolList(list) => self.tools_declared(generation, list, now, out),
+            Msg::RegisterMiddleware(request) => {
+                self.middleware_registered(generation, request_id, request, now, out);
+            }
+            Msg::ReloadResponse(_) => self.handshake_complete(generation, now),
+            Msg::EnableTools(request) => {
+                self.list_request(generation, request_id, out, |list| list.enable(request.tool_names));
+            }
+            Msg::DisableTools(request) => {
+                self.list_request(generation, request_id, out, |list| list.disable(request.tool_names));
+            }
+            Msg::SetAllowed(request) => {
+                self.list_request(generation, request_id, out, |list| list.allow(request.tool_names));
+            }
+            Msg::SetBlocked(request) => {
+                self.list_request(generation, request_id, out, |list| list.block(request.tool_names));
+            }
+            Msg::GetActiveTools(_) => self.list_request(generation, request_id, out, |_| {}),
+            Msg::Batch(batch) => {
+                let mut refused = None;
+                self.list_request(generation, request_id, out, |list| refused = list.batch(batch).err());
+                if let Some(reason) = refused {
+                    log(out, Level::Warning, reason);
+                }
+            }
+            Msg::Progress(progress) => self.progress(generation, &progress, out),
+            Msg::Log(message) => self.log_message(&message, out),
+            Msg::ResourceChanged(changed) => {
+                self.notify(
+                    out,
+                    |session| session.subscriptions.contains(&changed.uri),
+                    |message| notify::resource_updated(message, &changed.uri),
+                );
+            }
+            Msg::SamplingRequest(request) => self.sampling(generation, request_id, &request, now, out),
+            Msg::ListRootsRequest(request) => self.roots(generation, request_id, &request, now, out),
+            msg => self.answered(generation, &request_id, msg, now, out),
+        }
+    }
+
+    /// An answer to a request of ours.
+    fn answered(&mut self, generation: Generation, request_id: &str, msg: Msg, now: Instant, out: &mut Outputs) {
+        let Some(ask) = self.take_ask(generation, request_id) else { return unasked(out, request_id) };
+        let Some(id) = ask.call else { return };
+        match msg {
+            Msg::MiddlewareInterceptResponse(response) => self.intercepted(id, response, now, out),
+            Msg::ResourceListResponse(_) | Msg::ResourceTemplateListResponse(_) | Msg::PromptListResponse(_) => {
+                self.listed(generation, id, msg, now, out);
+            }
+            Msg::CreateTask(_) => {
+                let text = "the tool answered with a task, and this request was not made as one";
+                self.fail(id, text, now, out);
+            }
+            msg => self.finish_other(id, msg, now, out),
+        }
+    }
+
+    /// Answers `resources/read`, `prompts/get` and `completion/complete`.
+    fn finish_other(&mut self, id: CallId, msg: Msg, now: Instant, out: &mut Outputs) {
+        let Some(Call { work, revision, stage: Stage::Running, .. }) = self.calls.get(&id) else {
+            return self.mismatch(id, now, out);
+        };
+        let revision = *revision;
+        let answer = match (work, msg) {
+            (Work::Read { uri }, Msg::ReadResourceResponse(response)) => {
+                let uri = uri.clone();
+                resource::read_answer(&uri, response).map(|response| {
+                    self.end_with(id, now, out, |body| resource::write_read(body, &uri, &response));
+                })
+            }
+            (Work::Prompt { name, .. }, Msg::GetPromptResponse(response)) => {
+                prompt::answer(&name.clone(), response).map(|response| {
+                    self.end_with(id, now, out, |body| prompt::write_prompt(body, revision, &response));
+                })
+            }
+            (Work::Complete(_), Msg::CompletionResponse(response)) => {
+                self.end_with(id, now, out, |body| completion::write_completion(body, &response));
+                Ok(())
+            }
+            _ => return self.mismatch(id, now, out),
+        };
+        if let Err(error) = answer {
+            self.end_with_error(id, &error, out);
+        }
+    }
+
+    /// The tools of a process: the first answer of the handshake, or a later change.
+    fn tools_declared(&mut self, generation: Generation, list: ToolListResponse, now: Instant, out: &mut Outputs) {
+        let mut tools = Vec::with_capacity(list.tools.len());
+        for definition in list.tools {
+            let name = definition.name.clone();
+            match mcp_tool::from_definition(definition) {
+                Ok((tool, warning)) => {
+                    if let Some(warning) = warning {
+                        log(out, Level::Warning, format!("the tool \"{name}\": {warning}"));
+                    }
+                    tools.push(tool);
+                }
+                Err(reason) => log(out, Level::Error, format!("the tool \"{name}\" is left out: {reason}")),
+            }
+        }
+        let Some(process) = self.processes.get_mut(&generation) else { return };
+        for name in process.set_tools(tools) {
+            log(out, Level::Error, format!("two tools are called \"{name}\"; the second one is left out"));
+        }
+        if list.max_concurrent_calls > 0 {
+            process.announced = true;
+            process.slots = list.max_concurrent_calls as usize;
+        }
+        if let Phase::Handshaking { quiet_at, .. } = &mut process.phase {
+            *quiet_at = Some(now + HANDSHAKE_SILENCE);
+        }
+        self.tools_may_have_changed(out);
+    }
+
+    /// Acknowledges a middleware. The SDK takes the next frame for the acknowledgement, whatever
+    /// it is, so until the handshake is complete nothing else is sent.
+    fn middleware_registered(
+        &mut self,
+        generation: Generation,
+        request_id: String,
+        request: RegisterMiddlewareRequest,
+        now: Instant,
+        out: &mut Outputs,
+    ) {
+        let Some(process) = self.processes.get_mut(&generation) else { return };
+        let name = request.name.clone();
+        let success = process.register(request);
+        if let Phase::Handshaking { quiet_at: Some(quiet_at), .. } = &mut process.phase {
+            *quiet_at = now + HANDSHAKE_SILENCE;
+        }
+        if !success {
+            log(out, Level::Error, format!("the middleware \"{name}\" is left out: there are too many"));
+        }
+        let msg = Msg::RegisterMiddlewareResponse(RegisterMiddlewareResponse { success });
+        self.to_tool(generation, request_id, msg, out);
+    }
+
+    /// A tool-list request. It is answered at once and always, with the id that it came with.
+    fn list_request(
+        &mut self,
+        generation: Generation,
+        request_id: String,
+        out: &mut Outputs,
+        change: impl FnOnce(&mut ToolList),
+    ) {
+        self.change_tool_list(generation, out, change);
+        let Some(process) = self.processes.get(&generation) else { return };
+        let tool_names = process.active_names();
+        self.to_tool(generation, request_id, Msg::ActiveTools(ActiveToolsResponse { tool_names }), out);
+    }
+
+    /// Progress goes to the host that gave a token, while its call runs, and only upwards
+    /// (specification, basic/utilities/progress).
+    fn progress(&mut self, generation: Generation, progress: &ProgressNotification, out: &mut Outputs) {
+        let ask = progress.progress_token.parse().ok().map(crate::ids::AskId);
+        let process = self.processes.get(&generation);
+        let id = ask.and_then(|ask| process?.asks.get(&ask)?.call);
+        let Some(call) = id.and_then(|id| self.calls.get_mut(&id)) else { return };
+        let (Work::Tool(tool_call), Some(reply)) = (&mut call.work, &call.reply) else { return };
+        let Some(token) = &tool_call.progress_token else { return };
+        if tool_call.progress.is_some_and(|last| progress.progress <= last) {
+            return;
+        }
+        tool_call.progress = Some(progress.progress);
+        let mut message = Vec::new();
+        notify::progress(
+            &mut message,
+            call.revision,
+            token,
+            progress.progress,
+            progress.total,
+            &progress.message,
+        );
+        out.push(Output::Host { route: reply.route, message });
+    }
+
+    fn log_message(&mut self, message: &LogMessage, out: &mut Outputs) {
+        let level = logging::Level::from_tool(&message.level);
+        self.notify(
+            out,
+            |session| level >= session.log_level,
+            |line| notify::log(line, level, &message.logger, &message.data_json),
+        );
+    }
+}
