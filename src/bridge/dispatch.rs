@@ -69,7 +69,9 @@ impl Bridge {
     /// Whether the serving process has to do something for this call. What it does not have to
     /// do is never held back by what it does.
     fn needs_slot(&self, call: &Call) -> bool {
-        let Some(process) = self.serving.and_then(|generation| self.processes.get(&generation)) else { return true };
+        let Some(process) = self.serving.and_then(|generation| self.processes.get(&generation)) else {
+            return true;
+        };
         match &call.work {
             Work::List { kind: ListKind::Tools, .. } => false,
             Work::List { kind, .. } => !process.silent.contains(kind),
@@ -100,8 +102,12 @@ impl Bridge {
     /// Answers what waited for a process but not for a slot of it; called when one begins to
     /// serve.
     pub(super) fn begin_without_slots(&mut self, generation: Generation, now: Instant, out: &mut Outputs) {
-        let ready: Vec<CallId> =
-            self.waiting.iter().copied().filter(|id| self.calls.get(id).is_some_and(|call| !self.needs_slot(call))).collect();
+        let ready: Vec<CallId> = self
+            .waiting
+            .iter()
+            .copied()
+            .filter(|id| self.calls.get(id).is_some_and(|call| !self.needs_slot(call)))
+            .collect();
         for id in ready {
             self.begin(id, generation, now, out);
         }
@@ -121,7 +127,9 @@ impl Bridge {
                     declared => {
                         let detail = match declared {
                             Some(_) => "it is disabled at the moment",
-                            None => "the tool process does not offer it (it may have been removed or renamed since you listed the tools)",
+                            None => {
+                                "the tool process does not offer it (it may have been removed or renamed since you listed the tools)"
+                            }
                         };
                         let error = error::unknown_tool(&tool_call.name, detail);
                         return self.end_with_error(id, &error, out);
@@ -134,7 +142,9 @@ impl Bridge {
             Work::Prompt { .. } if process.prompts.is_none() => Some(ListKind::Prompts),
             Work::Read { .. } | Work::Prompt { .. } | Work::Complete(_) => None,
         };
-        if kind.is_some_and(|kind| process.silent.contains(&kind)) && !matches!(call.work, Work::Prompt { .. }) {
+        if kind.is_some_and(|kind| process.silent.contains(&kind))
+            && !matches!(call.work, Work::Prompt { .. })
+        {
             return self.list_is_silent(id, out);
         }
         process.busy += 1;
@@ -333,13 +343,20 @@ impl Bridge {
             Stage::Waiting => "the tool process was busy with earlier requests all the time",
             _ => "it was told to cancel",
         };
-        let text = format!("{} did not answer within {limit:?} (--call-timeout); {reason}", capital(&call.what()));
+        let text =
+            format!("{} did not answer within {limit:?} (--call-timeout); {reason}", capital(&call.what()));
         log(out, Level::Warning, text.clone());
         self.fail(id, &text, now, out);
     }
 
     /// One request of ours took too long.
-    pub(super) fn ask_timed_out(&mut self, generation: Generation, id: AskId, now: Instant, out: &mut Outputs) {
+    pub(super) fn ask_timed_out(
+        &mut self,
+        generation: Generation,
+        id: AskId,
+        now: Instant,
+        out: &mut Outputs,
+    ) {
         let Some(process) = self.processes.get_mut(&generation) else { return };
         let Some(ask) = process.asks.get_mut(&id) else { return };
         let Some(call_id) = ask.call else {
@@ -368,7 +385,8 @@ impl Bridge {
 
     /// Ends all calls of a session without answers: the host is gone.
     pub(super) fn drop_calls_of(&mut self, session: SessionId, now: Instant, out: &mut Outputs) {
-        let of_session = |call: &Call| call.reply.as_ref().is_some_and(|reply| reply.route.session == session);
+        let of_session =
+            |call: &Call| call.reply.as_ref().is_some_and(|reply| reply.route.session == session);
         let ids: Vec<CallId> =
             self.calls.iter().filter(|(_, call)| of_session(call)).map(|(&id, _)| id).collect();
         for id in ids {

@@ -46,7 +46,13 @@ impl Bridge {
     }
 
     /// A tool's result, as a finished transfer.
-    pub(super) fn payload(&mut self, generation: Generation, payload: Payload, now: Instant, out: &mut Outputs) {
+    pub(super) fn payload(
+        &mut self,
+        generation: Generation,
+        payload: Payload,
+        now: Instant,
+        out: &mut Outputs,
+    ) {
         let Some(ask) = self.take_ask(generation, &payload.request_id) else {
             return unasked(out, &payload.request_id);
         };
@@ -164,7 +170,8 @@ impl Bridge {
         now: Instant,
         out: &mut Outputs,
     ) {
-        let Some(Call { stage, work: Work::Tool(call), place: Some(place), .. }) = self.calls.get_mut(&id) else {
+        let Some(Call { stage, work: Work::Tool(call), place: Some(place), .. }) = self.calls.get_mut(&id)
+        else {
             return self.mismatch(id, now, out);
         };
         let (stage, generation) = (*stage, place.generation);
@@ -175,7 +182,8 @@ impl Bridge {
         let name = self.processes.get(&generation).and_then(|process| process.middleware.get(index));
         let name = name.map_or("", |middleware| &middleware.name);
         if response.reject {
-            let reason = if response.reject_reason.is_empty() { "no reason given" } else { &response.reject_reason };
+            let reason =
+                if response.reject_reason.is_empty() { "no reason given" } else { &response.reject_reason };
             let text = format!("rejected by the middleware \"{name}\": {reason}");
             return self.fail(id, &text, now, out);
         }
@@ -257,6 +265,8 @@ impl Bridge {
 
 /// An answer to a request that is not open: late after a cancel, or invented.
 pub(super) fn unasked(out: &mut Outputs, request_id: &str) {
-    let text = format!("the tool process answered a request that is not open (\"{request_id}\"); the answer was dropped");
+    let text = format!(
+        "the tool process answered a request that is not open (\"{request_id}\"); the answer was dropped"
+    );
     log(out, Level::Debug, text);
 }

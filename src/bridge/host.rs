@@ -8,7 +8,7 @@ use crate::jsonrpc::message::{RequestId, RpcError, write_error, write_result};
 use crate::limits::{BATCH_MAX, SUBSCRIPTIONS_MAX};
 use crate::mcp::lifecycle::write_initialize_result;
 use crate::mcp::request::{HostMessage, Initialize, Notification, Request};
-use crate::mcp::revision::Revision;
+use crate::mcp::{error, revision};
 
 use super::call::{ListKind, Reply, ToolCall, Work};
 use super::{Bridge, Output, Outputs};
@@ -52,20 +52,25 @@ impl Bridge {
     fn host_batch(&mut self, route: Route, messages: Vec<HostMessage<'_>>, now: Instant, out: &mut Outputs) {
         let Some(session) = self.sessions.get_mut(&route.session) else { return };
         let refusal = if !session.initialized || !session.revision.has_batches() {
-            Some("JSON-RPC batches are part of revision 2025-03-26 only; send one message a line".to_owned())
+            Some(error::no_batches(session.revision))
         } else if messages.is_empty() {
-            Some("an empty batch".to_owned())
+            Some(RpcError::invalid_request("an empty batch"))
         } else if messages.len() > BATCH_MAX {
-            Some(format!("a batch of {} messages is longer than the limit of {BATCH_MAX}", messages.len()))
+            let text =
+                format!("a batch of {} messages is longer than the limit of {BATCH_MAX}", messages.len());
+            Some(RpcError::invalid_request(text))
         } else {
             None
         };
         if let Some(refusal) = refusal {
-            self.send_error(route, None, None, &RpcError::invalid_request(refusal), out);
+            self.send_error(route, None, None, &refusal, out);
             return;
         }
         let answered = |message: &&HostMessage<'_>| {
-            matches!(message, HostMessage::Request { .. } | HostMessage::Invalid { .. } | HostMessage::Batch(_))
+            matches!(
+                message,
+                HostMessage::Request { .. } | HostMessage::Invalid { .. } | HostMessage::Batch(_)
+            )
         };
         let outstanding = messages.iter().filter(answered).count();
         let batch = (outstanding > 0).then(|| session.open_batch(route, outstanding));
@@ -82,10 +87,7 @@ impl Bridge {
     fn request(&mut self, reply: Reply, request: Request<'_>, now: Instant, out: &mut Outputs) {
         let Some(session) = self.sessions.get_mut(&reply.route.session) else { return };
         if session.in_flight.contains_key(&reply.id) {
-            let error = RpcError::invalid_request(format!(
-                "the id {} is that of a request which is not answered yet",
-                reply.id.as_str()
-            ));
+            let error = error::duplicate_id(reply.id.as_str());
             self.send_error(reply.route, reply.batch, Some(&reply.id), &error, out);
             return;
         }
@@ -116,7 +118,9 @@ impl Bridge {
             Request::ListResourceTemplates { cursor } => Work::List { kind: ListKind::Templates, cursor },
             Request::ListPrompts { cursor } => Work::List { kind: ListKind::Prompts, cursor },
             Request::ReadResource { uri } => Work::Read { uri },
-            Request::GetPrompt { name, arguments } => Work::Prompt { name, arguments: arguments.into_owned() },
+            Request::GetPrompt { name, arguments } => {
+                Work::Prompt { name, arguments: arguments.into_owned() }
+            }
             Request::Complete(complete) => Work::Complete(complete),
             Request::CallTool(call) => Work::Tool(ToolCall {
                 name: call.name,
@@ -132,7 +136,7 @@ impl Bridge {
 
     fn initialize(&mut self, reply: &Reply, initialize: &Initialize, out: &mut Outputs) {
         let Some(session) = self.sessions.get_mut(&reply.route.session) else { return };
-        let revision = Revision::negotiate(&initialize.protocol_version);
+        let revision = revision::negotiate(&initialize.protocol_version);
         session.revision = revision;
         session.initialized = true;
         session.live = false;

@@ -71,7 +71,8 @@ impl HostRequests {
     }
 
     fn take_where(&mut self, matches: impl Fn(&HostRequest) -> bool) -> Vec<HostRequest> {
-        let ids: Vec<u64> = self.open.values().filter(|request| matches(request)).map(|request| request.id).collect();
+        let ids: Vec<u64> =
+            self.open.values().filter(|request| matches(request)).map(|request| request.id).collect();
         ids.iter().filter_map(|id| self.open.remove(id)).collect()
     }
 }
@@ -86,9 +87,11 @@ impl Bridge {
         now: Instant,
         out: &mut Outputs,
     ) {
-        let asked = self.ask_host(generation, &tool_request_id, &request.call_request_id, Kind::Sampling, now);
+        let asked =
+            self.ask_host(generation, &tool_request_id, &request.call_request_id, Kind::Sampling, now);
         let sent = asked.and_then(|(id, route)| {
-            let tools = self.sessions.get(&route.session).is_some_and(|session| session.capabilities.sampling_tools);
+            let tools =
+                self.sessions.get(&route.session).is_some_and(|session| session.capabilities.sampling_tools);
             let mut message = Vec::new();
             match input::sampling_request(&mut message, id, request, tools) {
                 Ok(()) => Ok((route, message)),
@@ -164,7 +167,8 @@ impl Bridge {
             None if self.sessions.len() == 1 => self.sessions.keys().next().map(|&id| Route::session(id)),
             None => None,
         };
-        let route = route.ok_or_else(|| format!("there is no call, so there is no host to ask for {what}"))?;
+        let route =
+            route.ok_or_else(|| format!("there is no call, so there is no host to ask for {what}"))?;
         let session = self.sessions.get(&route.session).ok_or("the host is gone")?;
         let able = match kind {
             Kind::Sampling => session.capabilities.sampling,
@@ -173,7 +177,8 @@ impl Bridge {
         if !able {
             return Err(format!("the host does not offer {what} (it did not declare the capability)"));
         }
-        let open = self.host_requests.open.values().filter(|request| request.session == route.session).count();
+        let open =
+            self.host_requests.open.values().filter(|request| request.session == route.session).count();
         if open >= HOST_REQUESTS_MAX {
             return Err(format!("{open} requests to the host are open, which is the limit"));
         }
@@ -219,7 +224,13 @@ impl Bridge {
     }
 
     /// Sends a message to a tool process that can still take one.
-    pub(super) fn to_tool(&mut self, generation: Generation, request_id: String, msg: Msg, out: &mut Outputs) {
+    pub(super) fn to_tool(
+        &mut self,
+        generation: Generation,
+        request_id: String,
+        msg: Msg,
+        out: &mut Outputs,
+    ) {
         if self.processes.contains_key(&generation) {
             let envelope = Envelope { request_id, msg: Some(msg), ..Envelope::default() };
             out.push(Output::Tool { generation, frame: frame::encode(&envelope) });
@@ -243,7 +254,13 @@ impl Bridge {
     /// Ends the questions to a host that is gone.
     pub(super) fn withdraw_for_session(&mut self, session: SessionId, out: &mut Outputs) {
         for request in self.host_requests.take_where(|request| request.session == session) {
-            self.refuse(request.generation, request.tool_request_id, request.kind, "the host is gone".to_owned(), out);
+            self.refuse(
+                request.generation,
+                request.tool_request_id,
+                request.kind,
+                "the host is gone".to_owned(),
+                out,
+            );
         }
     }
 

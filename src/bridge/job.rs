@@ -118,12 +118,8 @@ pub enum Finished {
 impl Job {
     /// Does the work. Takes time in proportion to the bytes, and never waits.
     pub fn run(self) -> JobDone {
-        let mut done = JobDone {
-            call: self.call,
-            enable: Vec::new(),
-            disable: Vec::new(),
-            outcome: Err(String::new()),
-        };
+        let mut done =
+            JobDone { call: self.call, enable: Vec::new(), disable: Vec::new(), outcome: Err(String::new()) };
         done.outcome = match self.source {
             Source::Frame(frame) => match CallResult::decode(&frame) {
                 Ok(result) => {
@@ -131,11 +127,12 @@ impl Job {
                     done.disable = owned(&result.disable_tools);
                     Ok(finish(self.render, &borrow(&result)))
                 }
-                Err(error) => Err(format!("the tool process answered with a message that cannot be read: {error}")),
+                Err(error) => {
+                    Err(format!("the tool process answered with a message that cannot be read: {error}"))
+                }
             },
-            Source::Payload(payload) => {
-                payload_text(payload, self.message_max).map(|(field, text)| finish(self.render, &field_answer(field, &text)))
-            }
+            Source::Payload(payload) => payload_text(payload, self.message_max)
+                .map(|(field, text)| finish(self.render, &field_answer(field, &text))),
             Source::Stored(stored) => Ok(finish(self.render, &stored.answer())),
         };
         done
@@ -176,8 +173,9 @@ pub fn field_answer(field: Field, text: &str) -> CallAnswer<'_> {
 /// A transfer's text, inflated where needed.
 pub fn payload_text(payload: Payload, message_max: usize) -> Result<(Field, String), String> {
     let bytes = if payload.zstd {
-        zstd::inflate(&payload.bytes, message_max)
-            .map_err(|error| format!("the tool process sent a compressed result that cannot be used: {error}"))?
+        zstd::inflate(&payload.bytes, message_max).map_err(|error| {
+            format!("the tool process sent a compressed result that cannot be used: {error}")
+        })?
     } else {
         payload.bytes
     };

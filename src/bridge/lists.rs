@@ -7,10 +7,12 @@ use crate::ids::{AskId, CallId, Generation};
 use crate::jsonrpc::message::RpcError;
 use crate::limits::LIST_TIMEOUT;
 use crate::log::Level;
-use crate::mcp::revision::Revision;
+use crate::mcp::revision::{self, Revision};
 use crate::mcp::tool::{Tool, write_tools};
 use crate::mcp::{notify, page, prompt, resource};
-use crate::wire::protomcp::{PromptDefinition, ResourceDefinition, ResourceTemplateDefinition, envelope::Msg};
+use crate::wire::protomcp::{
+    PromptDefinition, ResourceDefinition, ResourceTemplateDefinition, envelope::Msg,
+};
 
 use super::call::{Call, ListKind, Stage, Work};
 use super::tool_list::ToolList;
@@ -31,9 +33,11 @@ impl Seen {
     pub(super) fn write(&mut self, body: &mut Vec<u8>, kind: ListKind, revision: Revision) {
         // Whoever gets it has seen it, even if it is empty.
         let written = match kind {
-            ListKind::Tools => write_page(body, self.tools.get_or_insert_default(), None, |body, items, next| {
-                write_tools(body, items.iter().map(|tool| &**tool), revision, next);
-            }),
+            ListKind::Tools => {
+                write_page(body, self.tools.get_or_insert_default(), None, |body, items, next| {
+                    write_tools(body, items.iter().map(|tool| &**tool), revision, next);
+                })
+            }
             ListKind::Resources => {
                 write_page(body, self.resources.get_or_insert_default(), None, |body, items, next| {
                     resource::write_resources(body, items, revision, next);
@@ -44,9 +48,11 @@ impl Seen {
                     resource::write_templates(body, items, revision, next);
                 })
             }
-            ListKind::Prompts => write_page(body, self.prompts.get_or_insert_default(), None, |body, items, next| {
-                prompt::write_prompts(body, items, revision, next);
-            }),
+            ListKind::Prompts => {
+                write_page(body, self.prompts.get_or_insert_default(), None, |body, items, next| {
+                    prompt::write_prompts(body, items, revision, next);
+                })
+            }
         };
         debug_assert!(written.is_ok(), "the first page of a list always exists");
     }
@@ -59,8 +65,8 @@ fn write_page<T>(
     cursor: Option<&str>,
     write: impl FnOnce(&mut Vec<u8>, &[T], Option<&str>),
 ) -> Result<(), RpcError> {
-    let (items, next) = page::page(items, cursor)?;
-    write(body, items, next.as_deref());
+    let page = page::page(items.len(), cursor)?;
+    write(body, &items[page.range], page.next_cursor.as_deref());
     Ok(())
 }
 
@@ -69,7 +75,9 @@ impl Bridge {
     pub(super) fn list_tools(&mut self, id: CallId, generation: Generation, out: &mut Outputs) {
         let Some(process) = self.processes.get(&generation) else { return };
         let tools = process.active_tools();
-        let Some(Call { revision, work: Work::List { cursor, .. }, .. }) = self.calls.get(&id) else { return };
+        let Some(Call { revision, work: Work::List { cursor, .. }, .. }) = self.calls.get(&id) else {
+            return;
+        };
         let mut body = Vec::new();
         let written = write_page(&mut body, &tools, cursor.as_deref(), |body, items, next| {
             write_tools(body, items.iter().map(|tool| &**tool), *revision, next);
@@ -83,7 +91,9 @@ impl Bridge {
         match written {
             Ok(()) => {
                 let mut message = Vec::with_capacity(body.len() + 64);
-                crate::jsonrpc::message::write_result(&mut message, &reply.id, |out| out.extend_from_slice(&body));
+                crate::jsonrpc::message::write_result(&mut message, &reply.id, |out| {
+                    out.extend_from_slice(&body)
+                });
                 self.answer(&reply, message, out);
             }
             Err(error) => self.answer_error(&reply, &error, out),
@@ -91,7 +101,14 @@ impl Bridge {
     }
 
     /// The tool process answered a request for a list.
-    pub(super) fn listed(&mut self, generation: Generation, id: CallId, msg: Msg, now: Instant, out: &mut Outputs) {
+    pub(super) fn listed(
+        &mut self,
+        generation: Generation,
+        id: CallId,
+        msg: Msg,
+        now: Instant,
+        out: &mut Outputs,
+    ) {
         let Some(call) = self.calls.get_mut(&id) else { return };
         if let Msg::PromptListResponse(list) = &msg {
             if let Some(process) = self.processes.get_mut(&generation) {
@@ -113,7 +130,9 @@ impl Bridge {
             (ListKind::Templates, Msg::ResourceTemplateListResponse(list)) => {
                 replace(&mut self.seen.templates, list.templates)
             }
-            (ListKind::Prompts, Msg::PromptListResponse(list)) => replace(&mut self.seen.prompts, list.prompts),
+            (ListKind::Prompts, Msg::PromptListResponse(list)) => {
+                replace(&mut self.seen.prompts, list.prompts)
+            }
             _ => return self.mismatch(id, now, out),
         };
         if refresh {
@@ -129,27 +148,38 @@ impl Bridge {
 
     /// Answers a list from what was just seen.
     fn answer_list(&mut self, id: CallId, generation: Generation, kind: ListKind, out: &mut Outputs) {
-        let Some(Call { revision, work: Work::List { cursor, .. }, .. }) = self.calls.get(&id) else { return };
+        let Some(Call { revision, work: Work::List { cursor, .. }, .. }) = self.calls.get(&id) else {
+            return;
+        };
         let (revision, cursor) = (*revision, cursor.clone());
         let mut body = Vec::new();
         let cursor = cursor.as_deref();
         let written = match kind {
             ListKind::Tools => Ok(()),
-            ListKind::Resources => {
-                write_page(&mut body, self.seen.resources.get_or_insert_default(), cursor, |body, items, next| {
+            ListKind::Resources => write_page(
+                &mut body,
+                self.seen.resources.get_or_insert_default(),
+                cursor,
+                |body, items, next| {
                     resource::write_resources(body, items, revision, next);
-                })
-            }
-            ListKind::Templates => {
-                write_page(&mut body, self.seen.templates.get_or_insert_default(), cursor, |body, items, next| {
+                },
+            ),
+            ListKind::Templates => write_page(
+                &mut body,
+                self.seen.templates.get_or_insert_default(),
+                cursor,
+                |body, items, next| {
                     resource::write_templates(body, items, revision, next);
-                })
-            }
-            ListKind::Prompts => {
-                write_page(&mut body, self.seen.prompts.get_or_insert_default(), cursor, |body, items, next| {
+                },
+            ),
+            ListKind::Prompts => write_page(
+                &mut body,
+                self.seen.prompts.get_or_insert_default(),
+                cursor,
+                |body, items, next| {
                     prompt::write_prompts(body, items, revision, next);
-                })
-            }
+                },
+            ),
         };
         self.release(generation);
         self.end_list(id, written, body, out);
@@ -187,7 +217,13 @@ impl Bridge {
         }
         self.release(generation);
         let seconds = LIST_TIMEOUT.as_secs();
-        log(out, Level::Info, format!("the tool process did not answer the request for {what} within {seconds} s; it counts as empty"));
+        log(
+            out,
+            Level::Info,
+            format!(
+                "the tool process did not answer the request for {what} within {seconds} s; it counts as empty"
+            ),
+        );
         self.list_is_silent(id, out);
     }
 
@@ -207,7 +243,13 @@ impl Bridge {
     }
 
     /// The same check when the prompts are known already.
-    pub(super) fn prompt_with_known_list(&mut self, generation: Generation, id: CallId, now: Instant, out: &mut Outputs) {
+    pub(super) fn prompt_with_known_list(
+        &mut self,
+        generation: Generation,
+        id: CallId,
+        now: Instant,
+        out: &mut Outputs,
+    ) {
         let known = self.processes.get(&generation).is_some_and(|process| process.prompts.is_some());
         if known { self.check_prompt(generation, id, now, out) } else { self.get_prompt(id, out) }
     }
@@ -226,7 +268,9 @@ impl Bridge {
 
     /// Tells hosts if their picture of the tools is no longer true.
     pub(super) fn tools_may_have_changed(&mut self, out: &mut Outputs) {
-        let Some(process) = self.serving.and_then(|generation| self.processes.get(&generation)) else { return };
+        let Some(process) = self.serving.and_then(|generation| self.processes.get(&generation)) else {
+            return;
+        };
         let Some(seen) = &mut self.seen.tools else { return };
         let active = process.active_tools();
         if *seen != active {
@@ -236,11 +280,15 @@ impl Bridge {
     }
 
     fn notify_list(&self, kind: ListKind, out: &mut Outputs) {
-        self.notify(out, |_| true, |message| match kind {
-            ListKind::Tools => notify::tools_changed(message),
-            ListKind::Resources | ListKind::Templates => notify::resources_changed(message),
-            ListKind::Prompts => notify::prompts_changed(message),
-        });
+        self.notify(
+            out,
+            |_| true,
+            |message| match kind {
+                ListKind::Tools => notify::tools_changed(message),
+                ListKind::Resources | ListKind::Templates => notify::resources_changed(message),
+                ListKind::Prompts => notify::prompts_changed(message),
+            },
+        );
     }
 
     /// Asks a new process for the lists that hosts have seen, to tell them what changed.
@@ -254,7 +302,7 @@ impl Bridge {
             let id = CallId(self.next_id());
             let call = Call {
                 reply: None,
-                revision: Revision::LATEST_WITH_HANDSHAKE,
+                revision: revision::LATEST,
                 work: Work::Refresh(kind),
                 stage: Stage::Waiting,
                 place: None,

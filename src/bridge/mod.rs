@@ -32,6 +32,9 @@ mod supervise;
 mod tool;
 mod tool_list;
 
+#[cfg(test)]
+mod tests;
+
 pub use job::{Job, JobDone};
 
 use call::Call;
@@ -41,7 +44,6 @@ use process::Process;
 use session::Session;
 use supervise::{Restart, Shutdown};
 use tool_list::ToolList;
-
 
 /// What the bridge is told at its making.
 #[derive(Clone, Debug)]
@@ -240,7 +242,7 @@ impl Bridge {
     /// When to hand in [`Input::Tick`] if nothing else happens; `None`: never.
     pub fn deadline(&self) -> Option<Instant> {
         let call = self.calls.first_key_value().map(|(_, call)| call.until);
-        call            .into_iter()
+        call.into_iter()
             .chain(self.processes.values().filter_map(Process::deadline))
             .chain(self.restart.deadline())
             .chain(self.host_requests.deadline())
@@ -271,7 +273,9 @@ impl Bridge {
         let due: Vec<(Generation, AskId)> = self
             .processes
             .values()
-            .flat_map(|process| process.asks.iter().map(move |(&ask, entry)| (process.generation, ask, entry)))
+            .flat_map(|process| {
+                process.asks.iter().map(move |(&ask, entry)| (process.generation, ask, entry))
+            })
             .filter(|(_, _, entry)| entry.until.is_some_and(|until| until <= now))
             .map(|(generation, ask, _)| (generation, ask))
             .collect();

@@ -6,7 +6,7 @@ use crate::ids::{CallId, Route};
 use crate::jsonrpc::message::RequestId;
 use crate::mcp::logging::Level;
 use crate::mcp::request::HostCapabilities;
-use crate::mcp::revision::Revision;
+use crate::mcp::revision::{self, Revision};
 
 /// One host.
 #[derive(Debug)]
@@ -41,7 +41,7 @@ struct Batch {
 impl Session {
     pub(super) fn new() -> Self {
         Self {
-            revision: Revision::LATEST_WITH_HANDSHAKE,
+            revision: revision::LATEST,
             live: false,
             initialized: false,
             capabilities: HostCapabilities::default(),

@@ -143,14 +143,16 @@ impl Bridge {
     /// A process is proven: calls go to it from now on; an earlier one ends when its calls do.
     fn serve(&mut self, generation: Generation, now: Instant, out: &mut Outputs) {
         let earlier = self.serving.replace(generation);
-        let earlier_list = earlier.and_then(|earlier| self.processes.get(&earlier)).map(|earlier| earlier.tool_list.clone());
+        let earlier_list =
+            earlier.and_then(|earlier| self.processes.get(&earlier)).map(|earlier| earlier.tool_list.clone());
         let earlier_list = earlier_list.or(self.last_tool_list.take());
         let Some(process) = self.processes.get_mut(&generation) else { return };
         process.phase = Phase::Ready;
         process.served = true;
         if let Some(earlier_list) = earlier_list {
             let hidden = std::mem::take(&mut process.tool_list);
-            let names: std::collections::BTreeSet<&str> = process.tools.iter().map(|tool| tool.name.as_str()).collect();
+            let names: std::collections::BTreeSet<&str> =
+                process.tools.iter().map(|tool| tool.name.as_str()).collect();
             process.tool_list.inherit(&earlier_list, |name| names.contains(name));
             process.tool_list.disable(names.iter().filter(|name| !hidden.is_active(name)));
         }
@@ -204,7 +206,8 @@ impl Bridge {
             (Some(reason), _) => format!("the tool process ({}) {reason}; it {how}", self.config.command),
             (None, true) => format!("the tool process ({}) {how}", self.config.command),
             (None, false) => {
-                let when = if matches!(process.phase, Phase::Starting { .. }) { "connected" } else { "was ready" };
+                let when =
+                    if matches!(process.phase, Phase::Starting { .. }) { "connected" } else { "was ready" };
                 format!("the tool process ({}) {how} before it {when}", self.config.command)
             }
         };
@@ -218,7 +221,9 @@ impl Bridge {
         let lost: Vec<CallId> = self
             .calls
             .iter()
-            .filter(|(_, call)| call.stage != Stage::Job && call.place.is_some_and(|place| place.generation == generation))
+            .filter(|(_, call)| {
+                call.stage != Stage::Job && call.place.is_some_and(|place| place.generation == generation)
+            })
             .map(|(&id, _)| id)
             .collect();
         for id in lost {
@@ -239,7 +244,9 @@ impl Bridge {
         }
         let next = match self.restart.plan {
             Plan::At(at) => format!("restarting in {} ms", (at - now).as_millis()),
-            _ => format!("it died {QUICK_DEATHS_MAX} times in a row; the next call or file change starts it again"),
+            _ => format!(
+                "it died {QUICK_DEATHS_MAX} times in a row; the next call or file change starts it again"
+            ),
         };
         log(out, Level::Info, next);
     }
@@ -270,7 +277,14 @@ impl Bridge {
     }
 
     /// Tells a process to end, or kills it.
-    fn end_process(&mut self, generation: Generation, reason: &str, kill: bool, now: Instant, out: &mut Outputs) {
+    fn end_process(
+        &mut self,
+        generation: Generation,
+        reason: &str,
+        kill: bool,
+        now: Instant,
+        out: &mut Outputs,
+    ) {
         let Some(process) = self.processes.get_mut(&generation) else { return };
         process.expected_end = true;
         process.end_reason.get_or_insert_with(|| reason.to_owned());
@@ -291,11 +305,14 @@ impl Bridge {
             let timeout = self.config.start_timeout;
             match process.phase {
                 Phase::Starting { until } if until <= now => {
-                    process.end_reason = Some(format!("did not connect within {timeout:?} (--start-timeout)"));
+                    process.end_reason =
+                        Some(format!("did not connect within {timeout:?} (--start-timeout)"));
                     process.phase = Phase::Ending { kill_at: None };
                     out.push(Output::Kill { generation, now: true });
                 }
-                Phase::Handshaking { until, quiet_at } if until <= now || quiet_at.is_some_and(|at| at <= now) => {
+                Phase::Handshaking { until, quiet_at }
+                    if until <= now || quiet_at.is_some_and(|at| at <= now) =>
+                {
                     if quiet_at.is_some() {
                         self.serve(generation, now, out);
                     } else {
@@ -311,7 +328,13 @@ impl Bridge {
                         if process.asks.is_empty() && process.busy == 0 {
                             self.end_process(generation, "was replaced by a newer one", false, now, out);
                         } else if until <= now {
-                            self.end_process(generation, "was replaced by a newer one, and this call took too long to end", true, now, out);
+                            self.end_process(
+                                generation,
+                                "was replaced by a newer one, and this call took too long to end",
+                                true,
+                                now,
+                                out,
+                            );
                         }
                     }
                 }
@@ -346,7 +369,8 @@ impl Bridge {
     fn begin_shutdown(&mut self, reason: &str, now: Instant, out: &mut Outputs) {
         if self.shutdown.is_none() {
             log(out, Level::Debug, format!("ending: {reason}"));
-            self.shutdown = Some(Shutdown { reason: reason.to_owned(), grace: Some(now + self.config.grace) });
+            self.shutdown =
+                Some(Shutdown { reason: reason.to_owned(), grace: Some(now + self.config.grace) });
         }
     }
 
@@ -358,7 +382,8 @@ impl Bridge {
                 return;
             }
             shutdown.grace = None;
-            let text = format!("pmcp is ending ({}) and could not wait for this call any longer", shutdown.reason);
+            let text =
+                format!("pmcp is ending ({}) and could not wait for this call any longer", shutdown.reason);
             let ids: Vec<CallId> = self.calls.keys().copied().collect();
             for id in ids {
                 self.fail(id, &text, now, out);

@@ -48,7 +48,13 @@ impl Bridge {
     }
 
     /// A frame that cannot be read. If only one answer is due, it was that one.
-    pub(super) fn undecodable(&mut self, generation: Generation, reason: &str, now: Instant, out: &mut Outputs) {
+    pub(super) fn undecodable(
+        &mut self,
+        generation: Generation,
+        reason: &str,
+        now: Instant,
+        out: &mut Outputs,
+    ) {
         let text = format!("the tool process sent a message that cannot be read: {reason}");
         log(out, Level::Warning, text.clone());
         let Some(process) = self.processes.get(&generation) else { return };
@@ -105,12 +111,21 @@ impl Bridge {
     }
 
     /// An answer to a request of ours.
-    fn answered(&mut self, generation: Generation, request_id: &str, msg: Msg, now: Instant, out: &mut Outputs) {
+    fn answered(
+        &mut self,
+        generation: Generation,
+        request_id: &str,
+        msg: Msg,
+        now: Instant,
+        out: &mut Outputs,
+    ) {
         let Some(ask) = self.take_ask(generation, request_id) else { return unasked(out, request_id) };
         let Some(id) = ask.call else { return };
         match msg {
             Msg::MiddlewareInterceptResponse(response) => self.intercepted(id, response, now, out),
-            Msg::ResourceListResponse(_) | Msg::ResourceTemplateListResponse(_) | Msg::PromptListResponse(_) => {
+            Msg::ResourceListResponse(_)
+            | Msg::ResourceTemplateListResponse(_)
+            | Msg::PromptListResponse(_) => {
                 self.listed(generation, id, msg, now, out);
             }
             Msg::CreateTask(_) => {
@@ -151,7 +166,13 @@ impl Bridge {
     }
 
     /// The tools of a process: the first answer of the handshake, or a later change.
-    fn tools_declared(&mut self, generation: Generation, list: ToolListResponse, now: Instant, out: &mut Outputs) {
+    fn tools_declared(
+        &mut self,
+        generation: Generation,
+        list: ToolListResponse,
+        now: Instant,
+        out: &mut Outputs,
+    ) {
         let mut tools = Vec::with_capacity(list.tools.len());
         for definition in list.tools {
             let name = definition.name.clone();

@@ -1,0 +1,279 @@
+//! The life of tool processes: start, crash, restart, reload, shutdown.
+
+use super::*;
+use crate::limits::{BACKOFF_MIN, HANDSHAKE_SILENCE, KILL_AFTER, QUICK_DEATHS_MAX, SETTLE};
+use crate::wire::protomcp::{DisableToolsRequest, RegisterMiddlewareRequest};
+
+#[test]
+fn initialize_and_ping_are_answered_before_the_tool_process_is_up() {
+    let mut scene = Scene::new();
+    scene.initialize("2025-06-18");
+    scene.ask(1, "ping", json!({}));
+    assert_eq!(scene.heard_one(), json!({"jsonrpc": "2.0", "id": 1, "result": {}}));
+    scene.ask(2, "tools/list", json!({}));
+    scene.call(3, "a");
+    assert!(scene.heard().is_empty());
+    scene.started(1);
+    scene.handshake(1, &["a"], 0);
+    assert_eq!(names(&scene.heard_one(), "tools"), ["a"]);
+    assert!(matches!(scene.told_one(1).msg, Some(Msg::CallTool(_))));
+}
+
+#[test]
+fn silence_completes_the_handshake_of_an_old_sdk() {
+    let mut scene = Scene::new();
+    scene.initialize("2025-11-25");
+    scene.started(1);
+    scene.ask(1, "tools/list", json!({}));
+    scene.declare(1, &["a"], 0);
+    scene.wait(HANDSHAKE_SILENCE - Duration::from_millis(1));
+    assert!(scene.heard().is_empty());
+    scene.wait(Duration::from_millis(2));
+    assert_eq!(names(&scene.heard_one(), "tools"), ["a"]);
+}
+
+#[test]
+fn nothing_but_acknowledgements_is_sent_during_the_handshake() {
+    let mut scene = Scene::new();
+    scene.initialize("2025-11-25");
+    scene.started(1);
+    scene.call(1, "a");
+    scene.declare(1, &["a"], 0);
+    for name in ["one", "two"] {
+        scene.wait(HANDSHAKE_SILENCE / 2);
+        let request = RegisterMiddlewareRequest { name: name.into(), priority: 1 };
+        scene.tool(1, "", Msg::RegisterMiddleware(request));
+        let told = scene.told_one(1);
+        assert!(matches!(told.msg, Some(Msg::RegisterMiddlewareResponse(ref ack)) if ack.success));
+        assert_eq!(told.request_id, "");
+    }
+}
+
+#[test]
+fn hidden_tools_are_never_seen() {
+    let mut scene = Scene::new();
+    scene.initialize("2025-11-25");
+    scene.started(1);
+    scene.ask(1, "tools/list", json!({}));
+    scene.declare(1, &["a", "secret"], 0);
+    scene.tool(1, "", Msg::ReloadResponse(ReloadResponse { success: true, error: String::new() }));
+    scene.tool(1, "", Msg::DisableTools(DisableToolsRequest { tool_names: vec!["secret".into()] }));
+    scene.wait(SETTLE);
+    assert_eq!(names(&scene.heard_one(), "tools"), ["a"], "and no list_changed");
+}
+
+#[test]
+fn a_crash_fails_the_calls_in_flight_with_the_reason_and_a_restart_serves_the_next() {
+    let mut scene = Scene::serving(&["a"]);
+    scene.call(1, "a");
+    scene.call(2, "a");
+    scene.told_one(1);
+    scene
+        .input(Input::ToolDisconnected { generation: Generation(1), reason: "closed its connection".into() });
+    scene.exited(1, "exited with status 3", "Traceback\nboom");
+    let answer = scene.heard_one();
+    assert_eq!((&answer["id"], &answer["result"]["isError"]), (&json!(1), &json!(true)));
+    for part in ["exited with status 3", "boom", "python3 tools.py"] {
+        assert!(text(&answer).contains(part), "{answer}");
+    }
+    assert!(scene.orders().is_empty(), "not before the backoff");
+    scene.wait(BACKOFF_MIN * 2);
+    scene.started(2);
+    scene.handshake(2, &["a"], 0);
+    let told = scene.told_one(2);
+    scene.result(2, &told.request_id, "back");
+    assert_eq!(text(&scene.heard_one()), "back");
+}
+
+#[test]
+fn a_process_that_loses_its_connection_but_lives_on_is_killed() {
+    let mut scene = Scene::serving(&["a"]);
+    scene.call(1, "a");
+    scene
+        .input(Input::ToolDisconnected { generation: Generation(1), reason: "closed its connection".into() });
+    scene.wait(Duration::from_millis(60));
+    assert_eq!(scene.orders(), ["kill 1"]);
+    scene.exited(1, "was killed by signal 9", "");
+    assert!(text(&scene.heard_one()).contains("closed its connection"));
+}
+
+#[test]
+fn a_process_that_does_not_start_fails_those_who_wait_and_stays_down_in_the_end() {
+    let mut scene = Scene::new();
+    scene.initialize("2025-11-25");
+    scene.call(1, "a");
+    scene.ask(2, "tools/list", json!({}));
+    let mut generation = 1;
+    assert_eq!(scene.orders(), ["start 1"]);
+    scene.exited(generation, "exited with status 1", "SyntaxError: invalid syntax");
+    let heard = scene.heard();
+    assert!(text(&heard[0]).contains("SyntaxError"), "{}", heard[0]);
+    assert!(text(&heard[0]).contains("before it connected"), "{}", heard[0]);
+    assert_eq!(names(&heard[1], "tools"), [""; 0]);
+    for _ in 1..QUICK_DEATHS_MAX {
+        scene.wait(Duration::from_secs(15));
+        generation += 1;
+        assert_eq!(scene.orders(), [format!("start {generation}")]);
+        scene.exited(generation, "exited with status 1", "");
+    }
+    scene.wait(Duration::from_secs(600));
+    assert!(scene.orders().is_empty(), "it stays down");
+    assert_eq!(scene.bridge.deadline(), None, "and costs nothing");
+    scene.call(3, "a");
+    generation += 1;
+    assert_eq!(scene.orders(), [format!("start {generation}")], "a call starts it again");
+    scene.exited(generation, "exited with status 1", "");
+    assert!(text(&scene.heard_one()).contains("status 1"));
+    assert!(scene.orders().is_empty());
+    scene.input(Input::FilesChanged { cause: "tools.py".into() });
+    assert_eq!(scene.orders(), [format!("start {}", generation + 1)], "so does a file change");
+}
+
+#[test]
+fn a_process_that_never_connects_is_killed_and_named() {
+    let mut scene = Scene::new();
+    scene.initialize("2025-11-25");
+    scene.call(1, "a");
+    scene.wait(Duration::from_secs(29));
+    assert_eq!(scene.orders(), ["start 1"]);
+    scene.wait(Duration::from_secs(2));
+    assert_eq!(scene.orders(), ["kill 1"]);
+    scene.exited(1, "was killed by signal 9", "waiting for the moon");
+    let answer = scene.heard_one();
+    for part in ["did not connect within 30s", "--start-timeout", "waiting for the moon"] {
+        assert!(text(&answer).contains(part), "{answer}");
+    }
+}
+
+#[test]
+fn the_backoff_doubles_and_is_forgotten_after_health() {
+    let mut scene = Scene::serving(&["a"]);
+    let mut waits = Vec::new();
+    for generation in 1..=9 {
+        scene.wait(Duration::from_secs(6));
+        scene.exited(generation, "exited with status 1", "");
+        let before = scene.now;
+        let at = scene.bridge.deadline().expect("a restart is due");
+        waits.push((at - before).as_millis());
+        scene.wait(at - before);
+        scene.started(generation + 1);
+        scene.handshake(generation + 1, &["a"], 0);
+    }
+    for (wait, least) in waits.iter().zip([100, 200, 400, 800, 1600, 3200, 6400, 10_000, 10_000]) {
+        assert!((least..=least + least / 4 + 1).contains(wait), "{waits:?}");
+    }
+    scene.wait(Duration::from_secs(31));
+    scene.exited(10, "exited with status 1", "");
+    let wait = scene.bridge.deadline().expect("a restart is due") - scene.now;
+    assert!(wait <= BACKOFF_MIN * 2);
+}
+
+#[test]
+fn a_changed_file_is_proven_beside_the_serving_process() {
+    let mut scene = Scene::serving(&["a"]);
+    scene.ask(1, "tools/list", json!({}));
+    scene.heard_one();
+    scene.call(2, "a");
+    let running = scene.told_one(1);
+    scene.input(Input::FilesChanged { cause: "tools.py".into() });
+    scene.started(2);
+    scene.call(3, "b");
+    scene.heard_one();
+    scene.handshake(2, &["a", "b"], 0);
+    assert_eq!(scene.heard_one()["method"], "notifications/tools/list_changed");
+    scene.call(4, "b");
+    let told = scene.told_one(2);
+    assert!(scene.orders().is_empty(), "the old one still has a call");
+    scene.result(1, &running.request_id, "old");
+    assert_eq!((scene.heard_one()["id"].clone(), scene.orders()), (json!(2), vec!["term 1".to_owned()]));
+    scene.exited(1, "exited with status 0", "");
+    scene.result(2, &told.request_id, "new");
+    assert_eq!(text(&scene.heard_one()), "new");
+    assert!(scene.orders().is_empty());
+}
+
+#[test]
+fn a_broken_save_leaves_the_serving_process_alone() {
+    let mut scene = Scene::serving(&["a"]);
+    scene.input(Input::FilesChanged { cause: "tools.py".into() });
+    assert_eq!(scene.orders(), ["start 2"]);
+    scene.exited(2, "exited with status 1", "SyntaxError");
+    assert!(scene.logged(Level::Error)[0].contains("SyntaxError"));
+    scene.call(1, "a");
+    let told = scene.told_one(1);
+    scene.result(1, &told.request_id, "still here");
+    assert_eq!(text(&scene.heard_one()), "still here");
+    assert_eq!(scene.bridge.deadline(), None);
+}
+
+#[test]
+fn a_second_save_replaces_the_unproven_process() {
+    let mut scene = Scene::serving(&["a"]);
+    scene.input(Input::FilesChanged { cause: "tools.py".into() });
+    scene.input(Input::FilesChanged { cause: "tools.py".into() });
+    assert_eq!(scene.orders(), ["start 2", "kill 2", "start 3"]);
+    scene.exited(2, "was killed by signal 9", "");
+    assert!(scene.logged(Level::Error).is_empty());
+}
+
+#[test]
+fn the_tool_lists_state_survives_a_reload() {
+    let mut scene = Scene::serving(&["a", "b", "secret"]);
+    scene.ask(1, "tools/list", json!({}));
+    scene.heard_one();
+    scene.tool(
+        1,
+        "",
+        Msg::DisableTools(DisableToolsRequest { tool_names: vec!["b".into(), "secret".into()] }),
+    );
+    scene.heard_one();
+    scene.input(Input::FilesChanged { cause: "tools.py".into() });
+    scene.started(2);
+    scene.handshake(2, &["a", "b", "c"], 0);
+    scene.heard_one();
+    scene.ask(2, "tools/list", json!({}));
+    assert_eq!(names(&scene.heard_one(), "tools"), ["a", "c"]);
+}
+
+#[test]
+fn the_hosts_end_lets_running_calls_finish_and_then_takes_all_down() {
+    let mut scene = Scene::serving(&["a"]);
+    scene.call(1, "a");
+    let told = scene.told_one(1);
+    scene.input(Input::SessionClosed(HOST));
+    assert!(scene.orders().is_empty());
+    scene.wait(Duration::from_millis(500));
+    scene.result(1, &told.request_id, "in time");
+    assert_eq!(text(&scene.heard_one()), "in time");
+    assert_eq!(scene.orders(), ["term 1"]);
+    scene.wait(KILL_AFTER);
+    assert_eq!(scene.orders(), ["kill 1"]);
+    scene.exited(1, "was killed by signal 9", "");
+    assert_eq!(scene.orders(), ["exit"]);
+}
+
+#[test]
+fn the_grace_is_bounded_and_every_call_is_answered() {
+    let mut scene = Scene::serving(&["a"]);
+    scene.call(1, "a");
+    scene.call(2, "a");
+    scene.input(Input::Stop { reason: "SIGTERM".into() });
+    scene.call(3, "a");
+    assert_eq!(scene.heard_one()["id"], 3, "new calls are refused");
+    scene.wait(Duration::from_secs(1));
+    let heard = scene.heard();
+    assert_eq!(heard.len(), 2);
+    assert!(heard.iter().all(|answer| text(answer).contains("SIGTERM")), "{heard:#?}");
+    assert_eq!(scene.orders(), ["term 1"]);
+    scene.exited(1, "was killed by signal 15", "");
+    assert_eq!(scene.orders(), ["exit"]);
+}
+
+#[test]
+fn a_second_signal_ends_at_once() {
+    let mut scene = Scene::serving(&["a"]);
+    scene.call(1, "a");
+    scene.input(Input::Stop { reason: "SIGTERM".into() });
+    scene.input(Input::Stop { reason: "SIGTERM".into() });
+    assert_eq!(scene.orders(), ["kill 1", "exit"]);
+}
