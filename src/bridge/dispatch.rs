@@ -6,7 +6,7 @@
 
 use std::time::Instant;
 
-use crate::ids::{AskId, CallId, Generation, SessionId};
+use crate::ids::{AskId, CallId, Generation};
 use crate::jsonrpc::message::RpcError;
 use crate::limits::{CANCEL_HOLD, LIST_TIMEOUT, MIDDLEWARE_TIMEOUT, WAITING_BYTES_MAX, WAITING_REQUESTS_MAX};
 use crate::log::Level;
@@ -380,17 +380,6 @@ impl Bridge {
                 self.get_prompt(call_id, out);
             }
             _ => self.list_timed_out(generation, id, call_id, out),
-        }
-    }
-
-    /// Ends all calls of a session without answers: the host is gone.
-    pub(super) fn drop_calls_of(&mut self, session: SessionId, now: Instant, out: &mut Outputs) {
-        let of_session =
-            |call: &Call| call.reply.as_ref().is_some_and(|reply| reply.route.session == session);
-        let ids: Vec<CallId> =
-            self.calls.iter().filter(|(_, call)| of_session(call)).map(|(&id, _)| id).collect();
-        for id in ids {
-            self.remove(id, now, out);
         }
     }
 }

@@ -65,12 +65,13 @@ impl Restart {
         self.deadline().is_some_and(|at| at <= now)
     }
 
-    /// A process that was to serve, or did, has died after `lived`.
-    fn died(&mut self, lived: Duration, now: Instant) {
+    /// A process that was to serve, or did, has died after `lived`. One that never served died
+    /// too early, however long that took.
+    fn died(&mut self, lived: Duration, served: bool, now: Instant) {
         if lived >= HEALTHY_AFTER {
             self.backoff = BACKOFF_MIN;
         }
-        self.quick_deaths = if lived < QUICK_DEATH { self.quick_deaths + 1 } else { 0 };
+        self.quick_deaths = if lived < QUICK_DEATH || !served { self.quick_deaths + 1 } else { 0 };
         if self.quick_deaths >= QUICK_DEATHS_MAX {
             self.plan = Plan::Down;
             return;
@@ -238,7 +239,7 @@ impl Bridge {
             // Another one serves, or is about to: a newest save that does not start hurts nobody.
             return;
         }
-        self.restart.died(now - process.started, now);
+        self.restart.died(now - process.started, served, now);
         if !served {
             self.fail_waiting(&text, now, out);
         }
