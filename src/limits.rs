@@ -135,6 +135,19 @@ pub const STDERR_TAIL_LINES: usize = 20;
 /// Lines per second of a tool process that are shown; the rest is counted.
 pub const LOG_LINES_PER_SECOND: u32 = 500;
 
+/// Bytes that wait for a slow reader of our stderr; lines beyond are dropped and counted.
+pub const CONSOLE_QUEUE_MAX: usize = 64 * 1024;
+
+/// What is still read from the connection and from each output of a tool process after its end.
+/// Pipes and sockets hold far less; this stops a descendant of it that goes on writing.
+pub const EXIT_DRAIN_MAX: usize = 16 * 1024 * 1024;
+
+/// What is waited for the last descendants to be gone when we end.
+pub const REAP_WAIT: Duration = Duration::from_millis(100);
+
+/// Folders that are watched for changes; the system's own limit is often 8192 or more.
+pub const WATCHED_FOLDERS_MAX: usize = 8192;
+
 /// Worker threads; with the loop that makes three threads at most.
 pub const WORKERS: usize = 2;
 

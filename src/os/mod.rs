@@ -12,6 +12,18 @@ use std::path::PathBuf;
 use crate::bridge;
 use crate::log::Level;
 
+mod child;
+mod console;
+mod host;
+mod lines;
+mod ready;
+mod signals;
+mod stdio;
+mod sys;
+mod tool;
+mod tool_socket;
+mod watch;
+
 /// All that the loop needs to know; made by [`crate::cli`].
 #[derive(Clone, Debug)]
 pub struct Settings {

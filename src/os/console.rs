@@ -1,0 +1,131 @@
+//! Standard error, the person's side. Nobody may be reading it, so it never blocks: what does
+//! not fit is dropped and counted.
+
+use std::io;
+use std::os::fd::AsFd;
+use std::time::Instant;
+
+use mio::{Registry, Token};
+
+use super::lines::RateLimit;
+use super::stdio::{Sink, Stdio};
+use crate::limits::CONSOLE_QUEUE_MAX;
+use crate::log::{self, Level};
+
+/// Where lines for a person go.
+#[derive(Debug)]
+pub(super) struct Console {
+    /// Absent when there is no stderr, or when it broke.
+    sink: Option<Sink>,
+    level: Level,
+    /// For what tool processes print.
+    limit: RateLimit,
+    /// Lines that did not fit.
+    dropped: u64,
+}
+
+impl Console {
+    /// Shows lines of this level and the more important ones.
+    pub(super) fn open(level: Level, token: Token) -> Self {
+        let sink = Stdio::open(io::stderr().as_fd(), true).ok().map(|stdio| Sink::new(stdio, token));
+        Self { sink, level, limit: RateLimit::default(), dropped: 0 }
+    }
+
+    /// A line of ours.
+    pub(super) fn log(&mut self, level: Level, text: &str) {
+        if level <= self.level {
+            self.push(log::line(level, text));
+        }
+    }
+
+    /// A line that a tool process printed.
+    pub(super) fn tool_line(&mut self, line: &[u8], now: Instant) {
+        self.report(now);
+        if self.limit.allows(now) {
+            self.push(format!("tool: {}", String::from_utf8_lossy(line)));
+        }
+    }
+
+    /// When [`report`](Self::report) has something to say.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        self.limit.deadline()
+    }
+
+    /// Tells how many lines of tool processes were held back, once that is settled.
+    pub(super) fn report(&mut self, now: Instant) {
+        if let Some(count) = self.limit.report(now) {
+            self.push(format!("tool: ({count} more lines were printed too fast to be shown)"));
+        }
+    }
+
+    /// The poll said that something can be written again.
+    pub(super) fn note_room(&mut self) {
+        if let Some(sink) = &mut self.sink {
+            sink.note_room();
+        }
+    }
+
+    /// Writes what fits.
+    pub(super) fn flush(&mut self, registry: &Registry) {
+        if let Some(sink) = &mut self.sink
+            && sink.flush(registry).is_err()
+        {
+            self.sink = None;
+        }
+    }
+
+    fn push(&mut self, mut line: String) {
+        let Some(sink) = &mut self.sink else { return };
+        if sink.waiting() + line.len() > CONSOLE_QUEUE_MAX {
+            self.dropped += 1;
+            return;
+        }
+        if self.dropped > 0 {
+            let note = format!("({} lines were dropped, nobody read them)\n", self.dropped);
+            sink.push(log::line(Level::Warning, &note).into_bytes());
+            self.dropped = 0;
+        }
+        line.push('\n');
+        sink.push(line.into_bytes());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read as _;
+
+    use mio::Poll;
+
+    use super::*;
+
+    #[test]
+    fn a_console_that_nobody_reads_drops_and_says_so_later() {
+        let poll = Poll::new().unwrap();
+        let (mut reader, writer) = io::pipe().unwrap();
+        let sink = Sink::new(Stdio::open(writer.as_fd(), true).unwrap(), Token(2));
+        drop(writer);
+        let mut console =
+            Console { sink: Some(sink), level: Level::Info, limit: RateLimit::default(), dropped: 0 };
+        console.log(Level::Debug, "too small");
+        console.log(Level::Info, "first");
+        for _ in 0..1000 {
+            console.log(Level::Warning, &"x".repeat(1000));
+            console.flush(poll.registry());
+        }
+        let dropped = console.dropped;
+        assert!(dropped > 0);
+        let mut buffer = vec![0; 1 << 20];
+        let count = reader.read(&mut buffer).unwrap();
+        console.note_room();
+        assert!(buffer.starts_with(b"pmcp: info: first\npmcp: warning: xx"));
+        assert!(count <= 64 * 1024);
+        console.flush(poll.registry());
+        console.log(Level::Info, "last");
+        console.flush(poll.registry());
+        drop(console.sink);
+        let mut rest = String::new();
+        reader.read_to_string(&mut rest).unwrap();
+        assert!(rest.contains(&format!("pmcp: warning: ({dropped} lines were dropped")));
+        assert!(rest.ends_with("pmcp: info: last\n"));
+    }
+}

@@ -1,0 +1,235 @@
+//! The system calls that std has no safe function for, each behind a small safe one.
+//!
+//! The only file of the program with `unsafe` in it. Nothing in here decides anything.
+
+#![allow(unsafe_code)]
+
+use std::io;
+use std::mem;
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+use libc::{c_int, c_void};
+
+/// A child that ended and has not been reaped yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Ended {
+    /// Which.
+    pub(super) pid: i32,
+    /// How.
+    pub(super) how: How,
+}
+
+/// How a process ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum How {
+    /// By itself, with this status.
+    Exited(i32),
+    /// By this signal.
+    Killed(i32),
+}
+
+/// Reads what is there. Whether that may block is the descriptor's own flag.
+pub(super) fn read(fd: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<usize> {
+    // SAFETY: the pointer and the length are those of one exclusively borrowed slice, and the
+    // descriptor is open for as long as it is borrowed.
+    size(unsafe { libc::read(fd.as_raw_fd(), buffer.as_mut_ptr().cast(), buffer.len()) })
+}
+
+/// Writes what fits. Whether that may block is the descriptor's own flag.
+pub(super) fn write(fd: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<usize> {
+    // SAFETY: the pointer and the length are those of one borrowed slice, and the descriptor is
+    // open for as long as it is borrowed.
+    size(unsafe { libc::write(fd.as_raw_fd(), bytes.as_ptr().cast(), bytes.len()) })
+}
+
+/// Reads from a socket without blocking, whatever flags are set on it.
+pub(super) fn receive(fd: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<usize> {
+    // SAFETY: as in `read`.
+    size(unsafe { libc::recv(fd.as_raw_fd(), buffer.as_mut_ptr().cast(), buffer.len(), libc::MSG_DONTWAIT) })
+}
+
+/// Writes to a socket without blocking, whatever flags are set on it, and without SIGPIPE.
+pub(super) fn send(fd: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<usize> {
+    let flags = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL;
+    // SAFETY: as in `write`.
+    size(unsafe { libc::send(fd.as_raw_fd(), bytes.as_ptr().cast(), bytes.len(), flags) })
+}
+
+/// Whether a read (or a write, with `writing`) would come back at once: with data, with room, or
+/// with the news that the other side is gone.
+pub(super) fn is_ready(fd: BorrowedFd<'_>, writing: bool) -> bool {
+    let events = if writing { libc::POLLOUT } else { libc::POLLIN };
+    let mut entry = libc::pollfd { fd: fd.as_raw_fd(), events, revents: 0 };
+    // SAFETY: one entry is announced and one is there, exclusively borrowed.
+    unsafe { libc::poll(&mut entry, 1, 0) == 1 }
+}
+
+/// The user who is at the other end of a connected unix socket.
+pub(super) fn peer_uid(fd: BorrowedFd<'_>) -> io::Result<u32> {
+    let mut credentials = libc::ucred { pid: 0, uid: 0, gid: 0 };
+    let mut length = size_of::<libc::ucred>() as libc::socklen_t;
+    // SAFETY: the kernel writes at most `length` bytes, which is the size of what the pointer
+    // points to, and any bytes are a valid `ucred`.
+    check(unsafe {
+        libc::getsockopt(
+            fd.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_PEERCRED,
+            (&raw mut credentials).cast::<c_void>(),
+            &mut length,
+        )
+    })?;
+    Ok(credentials.uid)
+}
+
+/// The user we are.
+pub(super) fn own_uid() -> u32 {
+    // SAFETY: takes nothing and cannot fail.
+    unsafe { libc::geteuid() }
+}
+
+/// Blocks the signals that we want to hear of and returns a non-blocking descriptor that reads
+/// them as `signalfd_siginfo`s. Must be called before any thread starts, since a thread inherits
+/// the mask. SIGPIPE is ignored, so that a lost reader is an error of the write.
+///
+/// INT and HUP stay out when they were ignored at our start: that is how `nohup` and shells
+/// without job control say that we shall live on.
+pub(super) fn signals() -> io::Result<OwnedFd> {
+    // SAFETY: all bytes zero is a valid set, which `sigemptyset` then makes an empty one. The
+    // set outlives the calls; `signal` only gets SIG_IGN and SIG_DFL; `sigaction` with a null
+    // action only reads into a valid struct. The descriptor that `signalfd` returns is nobody
+    // else's.
+    unsafe {
+        libc::signal(libc::SIGPIPE, libc::SIG_IGN);
+        // An inherited SIG_IGN would make the kernel reap our children behind our back.
+        libc::signal(libc::SIGCHLD, libc::SIG_DFL);
+        let mut set: libc::sigset_t = mem::zeroed();
+        libc::sigemptyset(&mut set);
+        for signal in [libc::SIGTERM, libc::SIGINT, libc::SIGHUP, libc::SIGCHLD, libc::SIGUSR1] {
+            let mut action: libc::sigaction = mem::zeroed();
+            libc::sigaction(signal, std::ptr::null(), &mut action);
+            let may_be_ignored = matches!(signal, libc::SIGINT | libc::SIGHUP);
+            if !(may_be_ignored && action.sa_sigaction == libc::SIG_IGN) {
+                libc::sigaddset(&mut set, signal);
+            }
+        }
+        check(libc::sigprocmask(libc::SIG_BLOCK, &set, std::ptr::null_mut()))?;
+        let fd = check(libc::signalfd(-1, &set, libc::SFD_NONBLOCK | libc::SFD_CLOEXEC))?;
+        Ok(OwnedFd::from_raw_fd(fd))
+    }
+}
+
+/// Orphans among our descendants become our children instead of init's, so that none escapes.
+/// Best effort: without it only those are missed that left their process group.
+pub(super) fn adopt_orphans() {
+    // SAFETY: takes plain numbers.
+    unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) };
+}
+
+/// Makes the command's process die with us, and start with a clean signal mask and the default
+/// dispositions instead of ours.
+pub(super) fn tie_to_us(command: &mut Command) {
+    let parent = std::process::id().cast_signed();
+    let at_exec = move || {
+        // SAFETY: between fork and exec only calls that are safe in a signal handler are made:
+        // `prctl`, `getppid`, `signal`, `sigemptyset` and `sigprocmask`, on plain numbers and on
+        // a set that lives on this stack.
+        unsafe {
+            check(libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0))?;
+            if libc::getppid() != parent {
+                // We died between fork and prctl.
+                return Err(io::Error::from_raw_os_error(libc::ESRCH));
+            }
+            // KILL and STOP refuse, which is no harm.
+            for signal in 1..32 {
+                libc::signal(signal, libc::SIG_DFL);
+            }
+            let mut set: libc::sigset_t = mem::zeroed();
+            libc::sigemptyset(&mut set);
+            check(libc::sigprocmask(libc::SIG_SETMASK, &set, std::ptr::null_mut()))?;
+        }
+        Ok(())
+    };
+    // SAFETY: the closure allocates nothing, takes no lock and makes only async-signal-safe calls.
+    unsafe { command.pre_exec(at_exec) };
+}
+
+/// Sends a signal to one process. That it is gone already is no error.
+pub(super) fn kill(pid: i32, signal: i32) {
+    if pid > 0 {
+        // SAFETY: takes plain numbers.
+        unsafe { libc::kill(pid, signal) };
+    }
+}
+
+/// Sends a signal to a process group. That it is gone already is no error.
+pub(super) fn kill_group(leader: i32, signal: i32) {
+    // 0 and 1 would mean our own group, and everybody.
+    if leader > 1 {
+        // SAFETY: takes plain numbers.
+        unsafe { libc::kill(-leader, signal) };
+    }
+}
+
+/// A child (any, or this one) that ended, without reaping it: until then its pid and its group
+/// cannot become somebody else's.
+pub(super) fn peek_ended(pid: Option<i32>) -> Option<Ended> {
+    let (which, id) = match pid {
+        Some(pid) => (libc::P_PID, pid.cast_unsigned()),
+        None => (libc::P_ALL, 0),
+    };
+    // SAFETY: all bytes zero is a valid `siginfo_t`, the kernel fills it, and after a success
+    // with a pid other than zero the fields of SIGCHLD are the ones that are set.
+    unsafe {
+        let mut info: libc::siginfo_t = mem::zeroed();
+        let options = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
+        while libc::waitid(which, id, &mut info, options) != 0 {
+            if io::Error::last_os_error().kind() != io::ErrorKind::Interrupted {
+                return None;
+            }
+        }
+        let how = match info.si_code {
+            libc::CLD_EXITED => How::Exited(info.si_status()),
+            _ => How::Killed(info.si_status()),
+        };
+        (info.si_pid() != 0).then(|| Ended { pid: info.si_pid(), how })
+    }
+}
+
+/// Reaps a child that [`peek_ended`] returned. False if it was no child of ours.
+pub(super) fn reap(pid: i32) -> bool {
+    // SAFETY: a null status is allowed, the rest are plain numbers.
+    unsafe { libc::waitpid(pid, std::ptr::null_mut(), libc::WNOHANG) == pid }
+}
+
+fn size(result: libc::ssize_t) -> io::Result<usize> {
+    usize::try_from(result).map_err(|_| io::Error::last_os_error())
+}
+
+fn check(result: c_int) -> io::Result<c_int> {
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use std::fs::{File, OpenOptions};
+    use std::os::unix::fs::OpenOptionsExt;
+
+    use super::*;
+
+    /// The slave of a terminal's master, if this system has one.
+    pub(in crate::os) fn terminal_of(master: &File) -> Option<File> {
+        let mut unlocked: c_int = 0;
+        let mut number: c_int = 0;
+        // SAFETY: both requests take a pointer to one int, which outlives the call.
+        unsafe {
+            check(libc::ioctl(master.as_raw_fd(), libc::TIOCSPTLCK, &raw mut unlocked)).ok()?;
+            check(libc::ioctl(master.as_raw_fd(), libc::TIOCGPTN, &raw mut number)).ok()?;
+        }
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).custom_flags(libc::O_NOCTTY);
+        options.open(format!("/dev/pts/{number}")).ok()
+    }
+}
