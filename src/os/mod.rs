@@ -55,7 +55,7 @@ pub struct Launch {
 pub struct Watch {
     /// The folder, watched with all that is below it.
     pub root: PathBuf,
-    /// Only files with one of these extensions count.
+    /// Only files with one of these extensions count; an empty one stands for files without any.
     pub extensions: Vec<OsString>,
 }
 

@@ -197,8 +197,8 @@ impl Filter {
     /// Editors keep hidden files beside the one that is edited: `.#a.py`, `.a.py.swp`, `#a.py#`.
     fn wants(&self, name: &OsStr) -> bool {
         let is_editors = name.as_encoded_bytes().first().is_some_and(|first| b".#".contains(first));
-        let extension = Path::new(name).extension();
-        !is_editors && extension.is_some_and(|extension| self.extensions.iter().any(|e| e == extension))
+        let extension = Path::new(name).extension().unwrap_or_default();
+        !is_editors && self.extensions.iter().any(|wanted| wanted == extension)
     }
 
     fn skips_folder(name: &OsStr) -> bool {
@@ -265,6 +265,8 @@ mod tests {
         for name in ["a.pyc", ".#a.py", "#a.py#", ".a.py.swp", "a.py~", "4913", "py", ".py", ""] {
             assert!(!filter().wants(OsStr::new(name)), "{name}");
         }
+        let without = Filter { extensions: vec![OsString::new()] };
+        assert!(without.wants(OsStr::new("tool")) && !without.wants(OsStr::new("tool.py")));
         for name in [".git", ".venv", "venv", "node_modules", "__pycache__", "target", "dist"] {
             assert!(Filter::skips_folder(OsStr::new(name)), "{name}");
         }
