@@ -253,7 +253,8 @@ pub fn write_raw(out: &mut Vec<u8>, json: &str) {
         at += found;
         written[at] = b' ';
     }
-    if memmem::find(written, b"\\ud").is_some() || memmem::find(written, b"\\uD").is_some() {
+    let holds = |escape: &[u8]| memmem::find(written, escape).is_some();
+    if memchr(b'\\', written).is_some() && (holds(b"\\ud") || holds(b"\\uD")) {
         mend_surrogates(written);
     }
 }
@@ -409,6 +410,11 @@ impl<'o> Object<'o> {
         write_raw(self.member(name), json);
     }
 
+    /// A token that a peer spelled, to be given back byte for byte.
+    pub fn token(&mut self, name: &str, token: &str) {
+        self.member(name).extend_from_slice(token.as_bytes());
+    }
+
     /// Valid JSON, or left out.
     pub fn raw_if(&mut self, name: &str, json: Option<&str>) {
         if let Some(json) = json {
@@ -464,5 +470,187 @@ impl<'o> Array<'o> {
     /// Closes the array.
     pub fn close(self) {
         self.out.push(b']');
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod proof {
+    /// What `write` appends, proven to be one line of valid JSON.
+    pub(crate) fn written(write: impl FnOnce(&mut Vec<u8>)) -> String {
+        let mut out = b"before".to_vec();
+        write(&mut out);
+        let text = String::from_utf8(out).expect("text");
+        let text = text.strip_prefix("before").expect("appended").to_owned();
+        assert!(!text.contains(['\n', '\r']), "{text:?}");
+        serde_json::from_str::<serde_json::Value>(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
+        text
+    }
+
+    /// Reproducible numbers below `bound` (xorshift).
+    pub(crate) fn random(seed: &mut u64, bound: usize) -> usize {
+        *seed ^= *seed << 13;
+        *seed ^= *seed >> 7;
+        *seed ^= *seed << 17;
+        (*seed % bound as u64) as usize
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::proof::{random, written};
+    use super::*;
+
+    fn nested(depth: usize) -> String {
+        format!("{}{}", "[".repeat(depth), "]".repeat(depth))
+    }
+
+    #[test]
+    fn kinds_of_sound_text() {
+        let table = [
+            ("{}", Some(Kind::Object)),
+            (" \r\n[1, 2]\t", Some(Kind::Array)),
+            ("\"a\"", Some(Kind::String)),
+            ("-0.5e3", Some(Kind::Number)),
+            ("true", Some(Kind::Bool)),
+            ("null", Some(Kind::Null)),
+            ("", None),
+            ("nul", None),
+            ("{} {}", None),
+            ("[1,]", None),
+            ("{\"a\":}", None),
+            ("\"\n\"", None),
+            ("01", None),
+            ("NaN", None),
+        ];
+        for (text, expected) in table {
+            assert_eq!(kind(text), expected, "{text:?}");
+            assert_eq!(is_object(text), expected == Some(Kind::Object), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn nesting_is_bounded_and_brackets_in_strings_do_not_count() {
+        assert_eq!(kind(&nested(JSON_DEPTH_MAX)), Some(Kind::Array));
+        assert_eq!(kind(&nested(JSON_DEPTH_MAX + 1)), None);
+        assert_eq!(kind(&format!("[{}]", nested(JSON_DEPTH_MAX))), None);
+        assert_eq!(kind(&nested(1_000_000)), None);
+        let text = format!("[\"{}\\\"{}\\\\\",[]]", "[".repeat(500), "{".repeat(500));
+        assert_eq!(kind(&text), Some(Kind::Array));
+        let wide = format!("[{}[]]", "[],".repeat(500));
+        assert_eq!(kind(&wide), Some(Kind::Array));
+    }
+
+    #[test]
+    fn fields_are_found_in_any_order_and_spelling() {
+        let json = " {\"x\":[1,{\"a\":2}],\"b\" : {\"a\":1} ,\"\\u0061\":\"v\"}\r";
+        let fields = fields(json, &["a", "b", "c"]).unwrap();
+        let [a, b, c] = fields.values.map(|value| value.map(RawValue::get));
+        assert_eq!((a, b, c), (Some("\"v\""), Some("{\"a\":1}"), None));
+        assert_eq!((fields.duplicate, fields.has_null), (None, false));
+        let fields = super::fields("{\"a\":1,\"z\":null,\"a\":2}", &["a"]).unwrap();
+        assert_eq!((fields.duplicate, fields.has_null), (Some("a"), true));
+        for (json, is_json) in [("[]", true), ("1", true), ("", false), ("{", false), ("{\"a\":1}}", false)] {
+            let error = super::fields(json, &["a"]).unwrap_err();
+            assert_eq!(error.is_data(), is_json, "{json}");
+        }
+    }
+
+    #[test]
+    fn strings_are_borrowed_when_they_can_be() {
+        let raw = |json: &'static str| serde_json::from_str::<&RawValue>(json).unwrap();
+        assert!(matches!(string(raw("\"plain é\"")), Some(Cow::Borrowed("plain é"))));
+        assert_eq!(string(raw("\"a\\u0062\\n\"")).unwrap(), "ab\n");
+        assert_eq!(string(raw("\"\\ud83d\\ude00\"")).unwrap(), "😀");
+        assert_eq!(string(raw("\"x\\ud83dy\"")).unwrap(), "x\u{fffd}y");
+        for other in ["1", "null", "[]", "{}", "true"] {
+            assert_eq!(string(raw(other)), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn raw_json_becomes_one_line() {
+        let table = [
+            ("{\n  \"a\": [1,\r\n 2]\n}", "{   \"a\": [1,   2] }"),
+            ("\"\\n\\r\"", "\"\\n\\r\""),
+            (r#""\ud800""#, r#""\ufffd""#),
+            (r#""\uDC00x\uD800\u0041""#, r#""\ufffdx\ufffd\u0041""#),
+            (r#""\ud83d\ude00\ud83d""#, r#""\ud83d\ude00\ufffd""#),
+            (r#""\uD83D\uDE00""#, r#""\uD83D\uDE00""#),
+            (r#""\\ud800""#, r#""\\ud800""#),
+            (r#""\\\ud800\"""#, r#""\\\ufffd\"""#),
+        ];
+        for (json, expected) in table {
+            assert_eq!(written(|out| write_raw(out, json)), expected, "{json}");
+        }
+    }
+
+    #[test]
+    fn mended_strings_are_what_lossy_decoding_gives() {
+        let units = [0x41u32, 0xd800, 0xdbff, 0xdc00, 0xdfff, 0xe000, 0x5c, 0x22, 0xd7ff];
+        let mut seed = 7;
+        for _ in 0..2000 {
+            let chosen: Vec<u16> =
+                (0..random(&mut seed, 6)).map(|_| units[random(&mut seed, units.len())] as u16).collect();
+            let json: String = chosen.iter().map(|unit| format!("\\u{unit:04x}")).collect();
+            let json = format!("\"{json}\"");
+            let text = written(|out| write_raw(out, &json));
+            let value: String = serde_json::from_str(&text).unwrap();
+            assert_eq!(value, String::from_utf16_lossy(&chosen), "{json}");
+        }
+    }
+
+    #[test]
+    fn strings_come_back_as_they_were() {
+        let alphabet =
+            ["a", "\"", "\\", "\n", "\r", "\t", "\u{8}", "\u{c}", "\0", "\u{1f}", "\u{7f}", "é", "😀"];
+        let mut seed = 1;
+        for round in 0..3000 {
+            let text: String = (0..random(&mut seed, 60))
+                .map(|_| if round % 3 == 0 { "plain" } else { alphabet[random(&mut seed, alphabet.len())] })
+                .collect();
+            let json = written(|out| write_str(out, &text));
+            assert_eq!(serde_json::from_str::<Value>(&json).unwrap(), Value::String(text.clone()));
+            assert_eq!(json.len(), string_len(&text), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn base64_of_the_rfc() {
+        let table = [
+            ("", ""),
+            ("f", "Zg=="),
+            ("fo", "Zm8="),
+            ("foo", "Zm9v"),
+            ("foob", "Zm9vYg=="),
+            ("fooba", "Zm9vYmE="),
+            ("foobar", "Zm9vYmFy"),
+        ];
+        for (bytes, expected) in table {
+            let text = written(|out| write_base64(out, bytes.as_bytes()));
+            assert_eq!(text, format!("\"{expected}\""));
+            assert_eq!(text.len(), base64_len(bytes.len()));
+        }
+        assert_eq!(written(|out| write_base64(out, &[0xff, 0xef, 0xbe])), "\"/+++\"");
+    }
+
+    #[test]
+    fn objects_and_arrays_leave_out_what_is_absent() {
+        let text = written(|out| {
+            let mut object = Object::open(out);
+            object.text_if("empty", "");
+            object.raw_if("none", None);
+            let mut array = Array::open(object.member("list"));
+            array.elements("");
+            array.elements("1,2");
+            write_number(array.element(), -3);
+            array.close();
+            object.flag("yes", true);
+            object.text("odd \"name\"", "");
+            object.close();
+        });
+        assert_eq!(text, r#"{"list":[1,2,-3],"yes":true,"odd \"name\"":""}"#);
+        assert_eq!(written(|out| Object::open(out).close()), "{}");
     }
 }

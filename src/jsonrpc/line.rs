@@ -172,3 +172,133 @@ enum Cut {
     TooLong { length: usize },
     Text { skip: usize, length: usize },
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::jsonrpc::json::proof::random;
+
+    /// A line, or `None` for one that was too long.
+    type Seen = Vec<Option<Vec<u8>>>;
+
+    fn take_all(reader: &mut LineReader, seen: &mut Seen) {
+        while let Some(line) = reader.next() {
+            seen.push(owned(line));
+        }
+    }
+
+    fn owned(line: Line<'_>) -> Option<Vec<u8>> {
+        match line {
+            Line::Text(text) => Some(text.into_owned()),
+            Line::TooLong { .. } => None,
+        }
+    }
+
+    /// Feeds `bytes` in pieces of the given sizes, then ends the input.
+    fn read(max: usize, bytes: &[u8], mut size: impl FnMut() -> usize) -> Seen {
+        let mut reader = LineReader::new(max);
+        let mut seen = Seen::new();
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let space = reader.space();
+            let count = size().clamp(1, rest.len().min(space.len()));
+            space[..count].copy_from_slice(&rest[..count]);
+            reader.advance(count);
+            rest = &rest[count..];
+            take_all(&mut reader, &mut seen);
+        }
+        seen.extend(reader.finish().map(owned));
+        assert_eq!(reader.finish(), None);
+        seen
+    }
+
+    fn some(lines: &[&str]) -> Seen {
+        lines.iter().map(|line| Some(line.as_bytes().to_vec())).collect()
+    }
+
+    #[test]
+    fn lines_are_the_same_however_they_arrive() {
+        let table: [(&[u8], Seen); 14] = [
+            (b"", some(&[])),
+            (b"a\n", some(&["a"])),
+            (b"a\r\nb\n", some(&["a", "b"])),
+            (b"a\n\n \t\n\r\nb", some(&["a", "b"])),
+            (b"\xef\xbb\xbfa\nb\n", some(&["a", "b"])),
+            (b"\xef\xbb\xbf\r\nb\n", some(&["b"])),
+            (b"\n\xef\xbb\xbfa\n", some(&["\u{feff}a"])),
+            (b"a\rb\r\r\n", some(&["a\rb\r"])),
+            (b"1234567\n", some(&["1234567"])),
+            (b"12345678\r\n", some(&["12345678"])),
+            (b"\xef\xbb\xbf12345678\r\nx\n", some(&["12345678", "x"])),
+            (b"123456789\nx\n", vec![None, Some(b"x".to_vec())]),
+            (b"1234567890123456789012345\r\nx\n", vec![None, Some(b"x".to_vec())]),
+            (b"x\n1234567890123456789", vec![Some(b"x".to_vec()), None]),
+        ];
+        for (bytes, expected) in table {
+            assert_eq!(read(8, bytes, || usize::MAX), expected, "whole {bytes:?}");
+            assert_eq!(read(8, bytes, || 1), expected, "byte by byte {bytes:?}");
+            let mut with_tail = bytes.to_vec();
+            with_tail.extend_from_slice(b"\ntail\n");
+            let mut expected = expected;
+            expected.extend(some(&["tail"]));
+            assert_eq!(read(8, &with_tail, || usize::MAX), expected, "with a tail {bytes:?}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_handed_out_before_its_end() {
+        let mut reader = LineReader::new(100);
+        for byte in b"{\"a\":1}" {
+            reader.space()[0] = *byte;
+            reader.advance(1);
+            assert_eq!(reader.next(), None);
+        }
+        reader.space()[..3].copy_from_slice(b"\n{}");
+        reader.advance(3);
+        assert_eq!(reader.next(), Some(Line::Text(Cow::Borrowed(b"{\"a\":1}"))));
+        assert_eq!(reader.next(), None);
+        assert_eq!(reader.finish(), Some(Line::Text(Cow::Borrowed(b"{}"))));
+    }
+
+    #[test]
+    fn random_pieces_of_lines_of_all_sizes() {
+        for start in 1..=6 {
+            let mut seed = start * 0x9e37_79b9;
+            let max = LARGE_MIN * 2;
+            let mut bytes = Vec::new();
+            let mut expected = Seen::new();
+            for _ in 0..30 {
+                let sizes = [1, 20, 5000, LARGE_MIN - 1, LARGE_MIN, LARGE_MIN + 1, max, max + 1, max * 2];
+                let len = sizes[random(&mut seed, sizes.len())];
+                let line = vec![b'a' + random(&mut seed, 26) as u8; len];
+                bytes.extend_from_slice(&line);
+                bytes.extend_from_slice(if random(&mut seed, 2) == 0 { b"\n" } else { b"\r\n" });
+                expected.push((len <= max).then_some(line));
+            }
+            let seen = read(max, &bytes, || 1 + random(&mut seed, 100_000));
+            assert!(seen == expected, "seed {start}");
+        }
+    }
+
+    #[test]
+    fn a_large_line_is_owned_and_an_endless_one_is_reported_at_once() {
+        let mut reader = LineReader::new(LARGE_MIN);
+        let feed = |reader: &mut LineReader, bytes: &[u8]| {
+            for piece in bytes.chunks(4096) {
+                reader.space()[..piece.len()].copy_from_slice(piece);
+                reader.advance(piece.len());
+            }
+        };
+        feed(&mut reader, &vec![b'x'; LARGE_MIN]);
+        feed(&mut reader, b"\n");
+        assert!(matches!(reader.next(), Some(Line::Text(Cow::Owned(line))) if line.len() == LARGE_MIN));
+        feed(&mut reader, &vec![b'x'; LARGE_MIN + 2]);
+        assert_eq!(reader.next(), Some(Line::TooLong { length_seen: LARGE_MIN as u64 + 2 }));
+        for _ in 0..100 {
+            feed(&mut reader, &[b'x'; 4096]);
+            assert_eq!(reader.next(), None);
+        }
+        feed(&mut reader, b"\nok\n");
+        assert_eq!(reader.next(), Some(Line::Text(Cow::Borrowed(b"ok"))));
+    }
+}

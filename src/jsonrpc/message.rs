@@ -251,7 +251,7 @@ fn parse_one(text: &str) -> Message<'_> {
 /// Opens a message that has the id `token`.
 fn open_with_id(out: &mut Vec<u8>, token: &str) {
     out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
-    json::write_raw(out, token);
+    out.extend_from_slice(token.as_bytes());
 }
 
 /// Appends a response; `body` appends the result.
@@ -271,7 +271,9 @@ pub fn write_empty_result(out: &mut Vec<u8>, id: &RequestId) {
 pub fn write_error(out: &mut Vec<u8>, id: Option<&RequestId>, error: &RpcError) {
     let mut message = Object::open(out);
     message.text("jsonrpc", "2.0");
-    message.raw_if("id", id.map(RequestId::as_str));
+    if let Some(id) = id {
+        message.token("id", id.as_str());
+    }
     let mut body = Object::open(message.member("error"));
     body.number("code", error.code);
     body.text("message", &error.message);
@@ -297,4 +299,148 @@ pub fn write_request(out: &mut Vec<u8>, id: u64, method: &str, params: impl FnOn
     out.extend_from_slice(b",\"params\":");
     params(out);
     out.push(b'}');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::jsonrpc::json::proof::written;
+
+    /// A message in one short text, for tables.
+    fn told(message: &Message<'_>) -> String {
+        let raw = |value: &Option<&RawValue>| value.map_or("-", RawValue::get).to_owned();
+        let id = |id: &Option<RequestId>| id.as_ref().map_or("-", RequestId::as_str).to_owned();
+        match message {
+            Message::Request { id, method, params } => {
+                format!("request {} {method} {}", id.as_str(), raw(params))
+            }
+            Message::Notification { method, params } => format!("notification {method} {}", raw(params)),
+            Message::Response { id: of, outcome: Ok(result) } => format!("result {} {result}", id(of)),
+            Message::Response { id: of, outcome: Err(error) } => format!("error {} {error}", id(of)),
+            Message::Invalid { id: of, error } => format!("invalid {} {}", id(of), error.code),
+        }
+    }
+
+    fn told_line(line: &[u8]) -> String {
+        match parse(line) {
+            Incoming::One(message) => told(&message),
+            Incoming::Batch(messages) => messages.iter().map(told).collect::<Vec<_>>().join(" | "),
+        }
+    }
+
+    #[test]
+    fn each_line_is_what_the_specification_says() {
+        let table = [
+            (r#"{"jsonrpc":"2.0","id":1,"method":"m"}"#, "request 1 m -"),
+            (
+                r#"{"method":"m","params":{"a":[1]},"id":"x\"\u0041","jsonrpc":"2.0"}"#,
+                r#"request "x\"\u0041" m {"a":[1]}"#,
+            ),
+            (
+                r#" {"jsonrpc" : "2.0" , "id" : 0 , "method" : "t\u006fols\/call" , "params" : null } "#,
+                "request 0 tools/call -",
+            ),
+            (r#"{"jsonrpc":"2.0","id":-5,"method":"m","params":[]}"#, "request -5 m []"),
+            (r#"{"jsonrpc":"2.0","id":9007199254740993,"method":"m"}"#, "request 9007199254740993 m -"),
+            (
+                r#"{"jsonrpc":"2.0","id":123456789012345678901234567890,"method":"m"}"#,
+                "request 123456789012345678901234567890 m -",
+            ),
+            (r#"{"jsonrpc":"2.0","id":"","method":"m"}"#, "request \"\" m -"),
+            (r#"{"jsonrpc":"2.0","id":1,"method":"m","x":{"deep":[[]]}}"#, "request 1 m -"),
+            (r#"{"jsonrpc":"2.0","method":"m"}"#, "notification m -"),
+            (r#"{"jsonrpc":"2.0","method":"m","params":{"a":"\ud800"}}"#, r#"notification m {"a":"\ud800"}"#),
+            (r#"{"jsonrpc":"2.0","id":7,"result":{}}"#, "result 7 {}"),
+            (r#"{"jsonrpc":"2.0","id":7,"result":null}"#, "result 7 null"),
+            (r#"{"jsonrpc":"2.0","id":7,"result":1,"error":null}"#, "result 7 1"),
+            (r#"{"jsonrpc":"2.0","id":7,"error":{"code":1}}"#, r#"error 7 {"code":1}"#),
+            (r#"{"jsonrpc":"2.0","id":7,"result":null,"error":{}}"#, "error 7 {}"),
+            (r#"{"jsonrpc":"2.0","id":null,"error":{}}"#, "error - {}"),
+            (r#"{"jsonrpc":"2.0","error":{}}"#, "error - {}"),
+            // Not JSON.
+            ("", "invalid - -32700"),
+            ("hello", "invalid - -32700"),
+            (r#"{"jsonrpc":"2.0","id":1,"method":"m""#, "invalid - -32700"),
+            (r#"{"jsonrpc":"2.0","id":1,"method":"m"}}"#, "invalid - -32700"),
+            (r#"{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":}}"#, "invalid - -32700"),
+            (r#"{'jsonrpc':'2.0'}"#, "invalid - -32700"),
+            ("[1,", "invalid - -32700"),
+            // JSON, but no message.
+            ("1", "invalid - -32600"),
+            ("\"x\"", "invalid - -32600"),
+            ("null", "invalid - -32600"),
+            ("{}", "invalid - -32600"),
+            (r#"{"jsonrpc":"2.0","id":1}"#, "invalid 1 -32600"),
+            (r#"{"id":1,"method":"m"}"#, "invalid 1 -32600"),
+            (r#"{"jsonrpc":"1.0","id":1,"method":"m"}"#, "invalid 1 -32600"),
+            (r#"{"jsonrpc":2.0,"id":1,"method":"m"}"#, "invalid 1 -32600"),
+            (r#"{"jsonrpc":"2.0","id":1,"method":5}"#, "invalid 1 -32600"),
+            (r#"{"jsonrpc":"2.0","id":1,"method":null}"#, "invalid 1 -32600"),
+            (r#"{"jsonrpc":"2.0","id":1,"method":"m","result":{}}"#, "invalid 1 -32600"),
+            (r#"{"jsonrpc":"2.0","id":1,"method":"m","method":"n"}"#, "invalid 1 -32600"),
+            (r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"m"}"#, "invalid - -32600"),
+            (r#"{"jsonrpc":"2.0","id":null,"method":"m"}"#, "invalid - -32600"),
+            (r#"{"jsonrpc":"2.0","id":1.5,"method":"m"}"#, "invalid - -32600"),
+            (r#"{"jsonrpc":"2.0","id":1e3,"method":"m"}"#, "invalid - -32600"),
+            (r#"{"jsonrpc":"2.0","id":true,"method":"m"}"#, "invalid - -32600"),
+            (r#"{"jsonrpc":"2.0","id":[1],"method":"m"}"#, "invalid - -32600"),
+            (r#"{"jsonrpc":"2.0","id":{},"method":"m"}"#, "invalid - -32600"),
+            // The id of a broken response is one of ours, so it is not given back.
+            (r#"{"id":1,"result":{}}"#, "invalid - -32600"),
+            // Batches.
+            ("[]", "invalid - -32600"),
+            (" [ ] ", "invalid - -32600"),
+            (
+                r#"[{"jsonrpc":"2.0","id":1,"method":"m"},{"jsonrpc":"2.0","method":"n"},3,[]]"#,
+                "request 1 m - | notification n - | invalid - -32600 | invalid - -32600",
+            ),
+        ];
+        for (line, expected) in table {
+            assert_eq!(told_line(line.as_bytes()), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn bad_utf_8_is_a_parse_error() {
+        assert_eq!(told_line(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xff\"}"), "invalid - -32700");
+        assert_eq!(told_line(b"\xc3"), "invalid - -32700");
+    }
+
+    #[test]
+    fn depth_and_number_are_bounded_without_a_deep_stack() {
+        let deep = format!("{}{}", "[".repeat(1_000_000), "]".repeat(1_000_000));
+        let line = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"m","params":{deep}}}"#);
+        assert!(matches!(parse(line.as_bytes()), Incoming::One(Message::Request { .. })));
+        assert_eq!(told_line("[".repeat(1_000_000).as_bytes()), "invalid - -32700");
+        let batch = |count: usize| format!("[{}]", vec!["1"; count].join(","));
+        assert!(matches!(parse(batch(BATCH_MAX).as_bytes()), Incoming::Batch(all) if all.len() == BATCH_MAX));
+        assert_eq!(told_line(batch(BATCH_MAX + 1).as_bytes()), "invalid - -32600");
+    }
+
+    #[test]
+    fn messages_are_written_on_one_line() {
+        let Incoming::One(Message::Request { id, .. }) =
+            parse(br#"{"jsonrpc":"2.0","id":"\u0041\ud800","method":"m"}"#)
+        else {
+            panic!("a request");
+        };
+        let mut out = Vec::new();
+        write_empty_result(&mut out, &id);
+        assert_eq!(out, br#"{"jsonrpc":"2.0","id":"\u0041\ud800","result":{}}"#);
+
+        let id = RequestId::from_u64(7);
+        let result = written(|out| write_result(out, &id, |out| json::write_raw(out, "{\n}")));
+        assert_eq!(result, r#"{"jsonrpc":"2.0","id":7,"result":{ }}"#);
+        let error = RpcError { data: Some("{\"a\":\r\n1}".into()), ..RpcError::internal("a\n\"b\"") };
+        let expected = r#"{"code":-32603,"message":"a\n\"b\"","data":{"a":  1}}}"#;
+        let text = written(|out| write_error(out, Some(&id), &error));
+        assert_eq!(text, format!(r#"{{"jsonrpc":"2.0","id":7,"error":{expected}"#));
+        let text = written(|out| write_error(out, None, &RpcError::method_not_found("x")));
+        assert_eq!(text, r#"{"jsonrpc":"2.0","error":{"code":-32601,"message":"Method not found: x"}}"#);
+        let text = written(|out| write_notification(out, "n", |out| out.extend_from_slice(b"{}")));
+        assert_eq!(text, r#"{"jsonrpc":"2.0","method":"n","params":{}}"#);
+        let text = written(|out| write_request(out, 3, "r", |out| out.extend_from_slice(b"{}")));
+        assert_eq!(text, r#"{"jsonrpc":"2.0","id":3,"method":"r","params":{}}"#);
+        assert_eq!(id.as_u64(), Some(7));
+    }
 }

@@ -6,6 +6,7 @@
 //! The functions that write append one JSON value (a result, params) or, where they say so, one
 //! whole message, compact and without a raw CR or LF. They never write `null`.
 
+pub mod call;
 pub mod completion;
 pub mod content;
 pub mod declared;

@@ -45,7 +45,7 @@ pub fn progress(
 ) {
     write_notification(out, "notifications/progress", |out| {
         let mut params = Object::open(out);
-        params.raw("progressToken", token_raw);
+        params.token("progressToken", token_raw);
         params.number("progress", progress);
         if total != 0 {
             params.number("total", total);
