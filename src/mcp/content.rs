@@ -243,3 +243,149 @@ pub fn write_one(out: &mut Vec<u8>, content_json: &str, revision: Revision) {
         None => write_text_block(out, content_json),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::jsonrpc::json::proof::written;
+    use crate::limits::JSON_DEPTH_MAX;
+
+    fn shown(json: &str, revision: Revision) -> String {
+        written(|out| {
+            let mut array = Array::open(out);
+            normalize(json).write(&mut array, revision);
+            array.close();
+        })
+    }
+
+    const NEW: Revision = Revision::V2025_11_25;
+
+    #[test]
+    fn every_known_block_passes_through_as_it_is() {
+        for json in [
+            "[]",
+            r#"[{"type":"text","text":"hi"}]"#,
+            r#"[{ "text" : "\u00e9\n" , "type" : "t\u0065xt", "annotations": {"priority": 1}, "x": [[1]] }]"#,
+            r#"[{"type":"image","data":"AA==","mimeType":"image/png"},{"type":"text","text":""}]"#,
+            r#"[{"type":"audio","data":"AA==","mimeType":"audio/wav"}]"#,
+            r#"[{"type":"resource_link","uri":"a:b","name":"n","size":3}]"#,
+            r#"[{"type":"resource","resource":{"uri":"a:b","text":"t"}}]"#,
+            r#"[{"type":"resource","resource":{"uri":"a:b","blob":"AA==","mimeType":"x/y"},"_meta":{"k":null}}]"#,
+        ] {
+            assert_eq!(shown(json, NEW), json);
+        }
+        assert_eq!(shown("", NEW), "[]");
+        assert_eq!(shown(" \n", NEW), "[]");
+        assert_eq!(
+            shown("\n[ {\"type\":\"text\",\r\n\"text\":\"a\"} ]\n", NEW),
+            "[{\"type\":\"text\",  \"text\":\"a\"}]"
+        );
+        assert_eq!(
+            shown(r#"[{"type":"text","text":"\ud800"}]"#, NEW),
+            r#"[{"type":"text","text":"\ufffd"}]"#
+        );
+    }
+
+    #[test]
+    fn anything_else_becomes_one_text() {
+        let deep = format!(
+            r#"[{{"type":"text","text":"","x":{}1{}}}]"#,
+            "[".repeat(JSON_DEPTH_MAX),
+            "]".repeat(JSON_DEPTH_MAX)
+        );
+        for text in [
+            "hello \"you\"\n",
+            "42",
+            "null",
+            "\"quoted\"",
+            "{\"type\":\"text\",\"text\":\"not in an array\"}",
+            "[1]",
+            "[null]",
+            "[[]]",
+            "[{}]",
+            "[",
+            "[]]",
+            "[{\"type\":\"text\",\"text\":\"a\"},]",
+            "[{\"type\":\"text\",\"text\":\"a\"}] tail",
+            r#"[{"type":"text"}]"#,
+            r#"[{"type":"text","text":null}]"#,
+            r#"[{"type":"text","text":5}]"#,
+            r#"[{"type":"text","text":"a","text":"b"}]"#,
+            r#"[{"type":"video","data":"","mimeType":""}]"#,
+            r#"[{"type":5,"text":"a"}]"#,
+            r#"[{"type":"image","data":"AA=="}]"#,
+            r#"[{"type":"audio","mimeType":"audio/wav"}]"#,
+            r#"[{"type":"resource_link","uri":"a:b"}]"#,
+            r#"[{"type":"resource","uri":"a:b"}]"#,
+            r#"[{"type":"resource","resource":{"uri":"a:b"}}]"#,
+            r#"[{"type":"resource","resource":{"text":"t"}}]"#,
+            r#"[{"type":"resource","resource":[]}]"#,
+            r#"[{"type":"text","text":"good"},{"type":"text"}]"#,
+            &deep,
+        ] {
+            let expected = written(|out| {
+                let mut array = Array::open(out);
+                write_text_block(array.element(), text);
+                array.close();
+            });
+            assert_eq!(shown(text, NEW), expected, "{text}");
+            assert_eq!(normalize(text).only_text().as_deref(), Some(text));
+            assert_eq!(normalize(text).written_len(), expected.len());
+        }
+    }
+
+    #[test]
+    fn nulls_that_strict_hosts_refuse_are_left_out() {
+        let json = r#"[{"type":"text","text":"a","annotations":null,"_meta":null},{"type":"resource","resource":{"uri":"u","mimeType":null,"text":"t"},"annotations":{"audience":null,"priority":1},"_meta":{"own":null}}]"#;
+        let expected = r#"[{"type":"text","text":"a"},{"type":"resource","resource":{"uri":"u","text":"t"},"annotations":{"priority":1},"_meta":{"own":null}}]"#;
+        assert_eq!(shown(json, NEW), expected);
+    }
+
+    #[test]
+    fn old_revisions_get_text_for_what_they_do_not_know() {
+        let json = r#"[{"type":"audio","data":"AA==","mimeType":"audio/wav"},{"type":"text","text":"a"},{"type":"resource_link","uri":"a:b","name":"n"}]"#;
+        let audio = r#"{"type":"audio","data":"AA==","mimeType":"audio/wav"}"#;
+        let no_audio = r#"{"type":"text","text":"[audio of type audio/wav, which this host cannot take]"}"#;
+        let no_link = r#"{"type":"text","text":"n: a:b"}"#;
+        let text = r#"{"type":"text","text":"a"}"#;
+        let table = [
+            (Revision::V2024_11_05, format!("[{no_audio},{text},{no_link}]")),
+            (Revision::V2025_03_26, format!("[{audio},{text},{no_link}]")),
+            (Revision::V2025_06_18, json.to_owned()),
+            (Revision::V2025_11_25, json.to_owned()),
+        ];
+        for (revision, expected) in table {
+            assert_eq!(shown(json, revision), expected, "{revision:?}");
+        }
+    }
+
+    #[test]
+    fn what_the_texts_say() {
+        let json = r#"[{"type":"text","text":"caf\u00e9"},{"type":"image","data":"","mimeType":"text"}]"#;
+        assert!(normalize(json).says("café") && !normalize(json).says("tea"));
+        assert!(normalize(json).has_text());
+        assert_eq!(normalize(json).only_text(), None);
+        assert!(!normalize(r#"[{"type":"image","data":"","mimeType":""}]"#).has_text());
+        assert!(!normalize("").has_text());
+        assert_eq!(
+            normalize(r#"[{"type":"text","text":"{\"a\":1}"}]"#).only_text().as_deref(),
+            Some("{\"a\":1}")
+        );
+    }
+
+    #[test]
+    fn one_block_of_a_prompt() {
+        let one = |json: &str| written(|out| write_one(out, json, Revision::V2025_03_26));
+        assert_eq!(one(r#"{"type":"text","text":"a"}"#), r#"{"type":"text","text":"a"}"#);
+        assert_eq!(one(" {\"type\":\"text\",\n\"text\":\"a\"}"), r#"{"type":"text","text":"a"}"#);
+        assert_eq!(one(r#"{"type":"text","text":"a","annotations":null}"#), r#"{"type":"text","text":"a"}"#);
+        assert_eq!(one(r#""bare""#), r#"{"type":"text","text":"bare"}"#);
+        assert_eq!(one("plain"), r#"{"type":"text","text":"plain"}"#);
+        assert_eq!(one(""), r#"{"type":"text","text":""}"#);
+        assert_eq!(one("{\"type\":\"x\"}"), r#"{"type":"text","text":"{\"type\":\"x\"}"}"#);
+        assert_eq!(
+            one(r#"{"type":"resource_link","uri":"u","name":"n"}"#),
+            r#"{"type":"text","text":"n: u"}"#
+        );
+    }
+}

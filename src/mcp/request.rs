@@ -441,3 +441,250 @@ impl CallTool<'_> {
 fn owned(text: Cow<'_, str>) -> Cow<'static, str> {
     Cow::Owned(text.into_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request_of(method: &str, params: &str) -> Result<Request<'static>, RpcError> {
+        let line = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{params}}}"#);
+        match parse(line.as_bytes()).into_owned() {
+            HostMessage::Request { request, .. } => request,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn notification_of(method: &str, params: &str) -> Notification {
+        let line = format!(r#"{{"jsonrpc":"2.0","method":"{method}","params":{params}}}"#);
+        match parse(line.as_bytes()).into_owned() {
+            HostMessage::Notification(notification) => notification,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn calls_in_every_spelling() {
+        let call = |arguments: &str, token: Option<&str>| {
+            Ok(Request::CallTool(CallTool {
+                name: "add".into(),
+                arguments: Cow::Owned(arguments.into()),
+                progress_token: token.map(Into::into),
+            }))
+        };
+        let table = [
+            (r#"{"name":"add"}"#, call("{}", None)),
+            (r#"{"name":"add","arguments":null}"#, call("{}", None)),
+            (
+                r#"{"arguments":{ "a" : [1,"\ud800"] },"name":"\u0061dd"}"#,
+                call(r#"{ "a" : [1,"\ud800"] }"#, None),
+            ),
+            (r#"{"name":"add","_meta":{"progressToken":0}}"#, call("{}", Some("0"))),
+            (r#"{"_meta":{"x":{},"progressToken":""},"name":"add"}"#, call("{}", Some("\"\""))),
+            (r#"{"name":"add","_meta":{"progressToken":"\u0041"}}"#, call("{}", Some(r#""\u0041""#))),
+            (
+                r#"{"name":"add","_meta":{"progressToken":9007199254740993}}"#,
+                call("{}", Some("9007199254740993")),
+            ),
+            (r#"{"name":"add","_meta":{"progressToken":null}}"#, call("{}", None)),
+            (r#"{"name":"add","_meta":{"progressToken":{}}}"#, call("{}", None)),
+            (r#"{"name":"add","_meta":7}"#, call("{}", None)),
+            (r#"{"name":"add","task":{"ttl":5},"unknown":null}"#, call("{}", None)),
+        ];
+        for (params, expected) in table {
+            assert_eq!(request_of("tools/call", params), expected, "{params}");
+        }
+    }
+
+    #[test]
+    fn arguments_stay_in_the_line() {
+        let line =
+            br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","arguments":{"x":1}}}"#;
+        let HostMessage::Request { request: Ok(Request::CallTool(call)), .. } = parse(line) else {
+            panic!("a call");
+        };
+        assert!(matches!(call.arguments, Cow::Borrowed("{\"x\":1}")));
+    }
+
+    #[test]
+    fn wrong_params_name_what_is_wrong() {
+        let table = [
+            ("tools/call", "{}", "name is missing"),
+            ("tools/call", "null", "name is missing"),
+            ("tools/call", "[]", "params must be an object"),
+            ("tools/call", "3", "params must be an object"),
+            ("tools/call", r#"{"name":3}"#, "name must be a string"),
+            ("tools/call", r#"{"name":null}"#, "name is missing"),
+            ("tools/call", r#"{"name":"a","name":"b"}"#, "name is there twice"),
+            ("tools/call", r#"{"name":"a","arguments":[]}"#, "arguments must be an object"),
+            ("tools/call", r#"{"name":"a","arguments":"{}"}"#, "arguments must be an object"),
+            ("tools/list", r#"{"cursor":1}"#, "cursor must be a string"),
+            ("resources/read", "{}", "uri is missing"),
+            ("resources/subscribe", r#"{"uri":[]}"#, "uri must be a string"),
+            ("resources/unsubscribe", "null", "uri is missing"),
+            ("prompts/get", "{}", "name is missing"),
+            ("prompts/get", r#"{"name":"p","arguments":{"a":1}}"#, "arguments.a must be a string"),
+            ("prompts/get", r#"{"name":"p","arguments":1}"#, "arguments must be an object"),
+            ("completion/complete", "{}", "ref.type is missing"),
+            ("completion/complete", r#"{"ref":{"type":"x"}}"#, "ref.type must be ref/prompt or ref/resource"),
+            ("completion/complete", r#"{"ref":{"type":"ref/prompt","uri":"u"}}"#, "ref.name is missing"),
+            ("completion/complete", r#"{"ref":{"type":"ref/resource","name":"n"}}"#, "ref.uri is missing"),
+            (
+                "completion/complete",
+                r#"{"ref":{"type":"ref/prompt","name":"n"}}"#,
+                "argument.name is missing",
+            ),
+            (
+                "completion/complete",
+                r#"{"ref":{"type":"ref/prompt","name":"n"},"argument":{"name":"a","value":1}}"#,
+                "argument.value must be a string",
+            ),
+            ("logging/setLevel", "{}", "level is missing"),
+            ("logging/setLevel", r#"{"level":"loud"}"#, "level must be one of debug, info"),
+            ("initialize", "{}", "protocolVersion is missing"),
+            ("initialize", r#"{"protocolVersion":1}"#, "protocolVersion must be a string"),
+        ];
+        for (method, params, expected) in table {
+            let error = request_of(method, params).unwrap_err();
+            assert_eq!(error.code, -32602, "{method} {params}");
+            assert!(error.message.contains(expected), "{method} {params}: {}", error.message);
+        }
+    }
+
+    #[test]
+    fn the_other_requests() {
+        let cursor = Some("c".to_owned());
+        let table = [
+            ("ping", "null", Request::Ping),
+            ("ping", "[1]", Request::Ping),
+            ("tools/list", "null", Request::ListTools { cursor: None }),
+            ("tools/list", r#"{"cursor":null}"#, Request::ListTools { cursor: None }),
+            ("tools/list", r#"{"cursor":"c"}"#, Request::ListTools { cursor: cursor.clone() }),
+            ("resources/list", r#"{"cursor":"c"}"#, Request::ListResources { cursor: cursor.clone() }),
+            (
+                "resources/templates/list",
+                r#"{"cursor":"c"}"#,
+                Request::ListResourceTemplates { cursor: cursor.clone() },
+            ),
+            ("prompts/list", r#"{"cursor":"c"}"#, Request::ListPrompts { cursor }),
+            ("resources/read", r#"{"uri":"a:b"}"#, Request::ReadResource { uri: "a:b".into() }),
+            ("resources/subscribe", r#"{"uri":"a:b"}"#, Request::Subscribe { uri: "a:b".into() }),
+            ("resources/unsubscribe", r#"{"uri":"a:b"}"#, Request::Unsubscribe { uri: "a:b".into() }),
+            (
+                "prompts/get",
+                r#"{"name":"p"}"#,
+                Request::GetPrompt { name: "p".into(), arguments: "{}".into() },
+            ),
+            (
+                "prompts/get",
+                r#"{"name":"p","arguments":{"a":"1"}}"#,
+                Request::GetPrompt { name: "p".into(), arguments: r#"{"a":"1"}"#.into() },
+            ),
+            ("logging/setLevel", r#"{"level":"alert"}"#, Request::SetLevel(Level::Alert)),
+            (
+                "completion/complete",
+                r#"{"ref":{"type":"ref/resource","uri":"u:{x}"},"argument":{"name":"x","value":"v"},"context":{"arguments":{"y":"z"}}}"#,
+                Request::Complete(Complete {
+                    ref_type: "ref/resource".into(),
+                    ref_name: "u:{x}".into(),
+                    argument_name: "x".into(),
+                    argument_value: "v".into(),
+                    context_arguments_json: r#"{"y":"z"}"#.into(),
+                }),
+            ),
+        ];
+        for (method, params, expected) in table {
+            assert_eq!(request_of(method, params), Ok(expected), "{method} {params}");
+        }
+        for unknown in ["", "tools", "server/discover", "notifications/initialized", "sampling/createMessage"]
+        {
+            let error = request_of(unknown, "{}").unwrap_err();
+            assert_eq!(error.code, -32601, "{unknown}");
+            assert!(error.message.ends_with(unknown), "{}", error.message);
+        }
+    }
+
+    #[test]
+    fn capabilities_are_read_leniently() {
+        let none = HostCapabilities::default();
+        let form = HostCapabilities { elicitation: true, ..none };
+        let url = HostCapabilities { elicitation_url: true, ..none };
+        let sampling = HostCapabilities { sampling: true, ..none };
+        let table = [
+            ("null", none),
+            ("[]", none),
+            (r#"{"sampling":null,"roots":true,"experimental":{"x":{}}}"#, none),
+            (r#"{"sampling":{}}"#, sampling),
+            (
+                r#"{"sampling":{"tools":{},"context":{}}}"#,
+                HostCapabilities { sampling_tools: true, ..sampling },
+            ),
+            (r#"{"roots":{"listChanged":true}}"#, HostCapabilities { roots: true, ..none }),
+            (r#"{"elicitation":{}}"#, form),
+            (r#"{"elicitation":{"form":{}}}"#, form),
+            (r#"{"elicitation":{"url":{}}}"#, url),
+            (r#"{"elicitation":{"form":{},"url":{}}}"#, HostCapabilities { elicitation: true, ..url }),
+        ];
+        for (capabilities, expected) in table {
+            let params = format!(r#"{{"protocolVersion":"x","capabilities":{capabilities}}}"#);
+            let Ok(Request::Initialize(initialize)) = request_of("initialize", &params) else {
+                panic!("{capabilities}");
+            };
+            assert_eq!(initialize.capabilities, expected, "{capabilities}");
+            assert_eq!((initialize.client_name.as_str(), initialize.client_version.as_str()), ("", ""));
+        }
+        let params = r#"{"protocolVersion":"2025-06-18","clientInfo":{"name":"h","version":1}}"#;
+        let expected = Initialize {
+            protocol_version: "2025-06-18".into(),
+            capabilities: none,
+            client_name: "h".into(),
+            client_version: String::new(),
+        };
+        assert_eq!(request_of("initialize", params), Ok(Request::Initialize(expected)));
+    }
+
+    #[test]
+    fn notifications_never_fail() {
+        let cancelled = |id: &str, reason: &str| {
+            let line = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#);
+            let HostMessage::Request { id, .. } = parse(line.as_bytes()) else { panic!("{id}") };
+            Notification::Cancelled { id, reason: reason.into() }
+        };
+        let table = [
+            ("notifications/initialized", "null", Notification::Initialized),
+            ("notifications/roots/list_changed", "{}", Notification::RootsListChanged),
+            ("notifications/cancelled", r#"{"requestId":0,"reason":"r"}"#, cancelled("0", "r")),
+            ("notifications/cancelled", r#"{"requestId":"a","reason":5}"#, cancelled("\"a\"", "")),
+            ("notifications/cancelled", r#"{"requestId":1.5}"#, Notification::Other),
+            ("notifications/cancelled", r#"{"requestId":null}"#, Notification::Other),
+            ("notifications/cancelled", "[]", Notification::Other),
+            ("notifications/progress", "{}", Notification::Other),
+            ("tools/call", r#"{"name":"a"}"#, Notification::Other),
+        ];
+        for (method, params, expected) in table {
+            assert_eq!(notification_of(method, params), expected, "{method} {params}");
+        }
+    }
+
+    #[test]
+    fn responses_tell_the_outcome() {
+        let table = [
+            (r#""id":3,"result":{"a":1}"#, Some(3), Ok("{\"a\":1}")),
+            (
+                r#""id":3,"error":{"code":-1,"message":"User rejected"}"#,
+                Some(3),
+                Err("User rejected (code -1)"),
+            ),
+            (r#""id":"3","error":"odd""#, None, Err("The host answered with an error: \"odd\"")),
+            (r#""id":-3,"error":{}"#, None, Err("the host answered with an error")),
+            (r#""id":null,"error":{"message":"?"}"#, None, Err("?")),
+        ];
+        for (members, id, outcome) in table {
+            let line = format!(r#"{{"jsonrpc":"2.0",{members}}}"#);
+            let outcome = outcome.map(|text| Cow::Owned(text.to_owned())).map_err(str::to_owned);
+            assert_eq!(parse(line.as_bytes()).into_owned(), HostMessage::Response { id, outcome }, "{line}");
+        }
+        assert!(matches!(parse(b"[]"), HostMessage::Invalid { id: None, error } if error.code == -32600));
+        let batch = parse(br#"[{"jsonrpc":"2.0","id":1,"method":"ping"},1]"#).into_owned();
+        assert!(matches!(batch, HostMessage::Batch(messages) if messages.len() == 2));
+    }
+}

@@ -181,3 +181,98 @@ fn moved(reference: &str) -> String {
         _ => reference.to_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn good_schemas_are_verbatim() {
+        for json in [
+            r#"{"type":"object"}"#,
+            r#"{ "properties" : {"b":{"type":"integer"},"a":{}}, "required":["b"], "type":"object", "x":true }"#,
+            r##"{"type":"object","properties":{"n":{"$ref":"#/$defs/N"}},"$defs":{"N":{"type":"object"}}}"##,
+        ] {
+            let schema = input(&format!("\n{json} "));
+            assert_eq!(schema, Schema { json: json.to_owned(), is_wrapped: false, warning: None });
+            assert_eq!(output(json).unwrap(), schema);
+        }
+    }
+
+    #[test]
+    fn input_schemas_are_mended() {
+        let table = [
+            ("", r#"{"type":"object"}"#, false),
+            ("not json", r#"{"type":"object"}"#, true),
+            ("[]", r#"{"type":"object"}"#, true),
+            ("true", r#"{"type":"object"}"#, true),
+            ("{}", r#"{"type":"object"}"#, true),
+            (
+                r#"{"properties":{"z":{},"a":{"type":"string"}}}"#,
+                r#"{"type":"object","properties":{"z":{},"a":{"type":"string"}}}"#,
+                true,
+            ),
+            (r#"{"type":["object","null"],"title":"T"}"#, r#"{"type":"object","title":"T"}"#, true),
+            (r#"{"type":"string"}"#, r#"{"type":"object"}"#, true),
+            (
+                r#"{"type":"object","properties":{"a":true,"b":false,"c":7}}"#,
+                r#"{"type":"object","properties":{"a":{},"b":{"not":{}},"c":{}}}"#,
+                true,
+            ),
+            (r#"{"type":"object","properties":[],"required":"a","x":1}"#, r#"{"type":"object","x":1}"#, true),
+            (r#"{"type":"object","required":["a",1]}"#, r#"{"type":"object"}"#, true),
+        ];
+        for (json, expected, warns) in table {
+            let schema = input(json);
+            assert_eq!(schema.json, expected, "{json}");
+            assert_eq!(schema.warning.is_some(), warns, "{json}");
+            assert!(!schema.is_wrapped);
+            assert_eq!(input(&schema.json).warning, None, "mended once, it is good: {json}");
+        }
+        let deep = format!("{}{}", "{\"properties\":".repeat(200), "{}".to_owned() + &"}".repeat(200));
+        assert_eq!(input(&deep).json, r#"{"type":"object"}"#);
+    }
+
+    #[test]
+    fn output_schemas_that_are_no_objects_are_wrapped() {
+        let wrapped = |inner: &str| {
+            format!(r#"{{"type":"object","properties":{{"result":{inner}}},"required":["result"]}}"#)
+        };
+        let table = [
+            (r#"{"type":"string"}"#, wrapped(r#"{"type":"string"}"#)),
+            ("{}", wrapped("{}")),
+            ("true", wrapped("{}")),
+            (
+                r##"{"$ref":"#/$defs/N","$defs":{"N":{"items":[{"$ref":"#"},{"$ref":"#/$defs/N"},{"$ref":"#anchor"},{"$ref":"other.json#/a"}]}}}"##,
+                wrapped(
+                    r##"{"$ref":"#/properties/result/$defs/N","$defs":{"N":{"items":[{"$ref":"#/properties/result"},{"$ref":"#/properties/result/$defs/N"},{"$ref":"#anchor"},{"$ref":"other.json#/a"}]}}}"##,
+                ),
+            ),
+            // Names of properties and values are no keywords; a schema with an id is its own root.
+            (
+                r##"{"type":"array","items":{"properties":{"$ref":{"$ref":"#/x"},"default":{"$ref":"#/x"}},"default":{"$ref":"#/x"},"not":{"$id":"u:v","$ref":"#/x"}}}"##,
+                wrapped(
+                    r##"{"type":"array","items":{"properties":{"$ref":{"$ref":"#/properties/result/x"},"default":{"$ref":"#/properties/result/x"}},"default":{"$ref":"#/x"},"not":{"$id":"u:v","$ref":"#/x"}}}"##,
+                ),
+            ),
+            (
+                r#"{"$schema":"u:v","type":"integer"}"#,
+                r#"{"$schema":"u:v","type":"object","properties":{"result":{"type":"integer"}},"required":["result"]}"#.to_owned(),
+            ),
+        ];
+        for (json, expected) in table {
+            let schema = output(json).unwrap();
+            assert_eq!((schema.json, schema.is_wrapped), (expected, true), "{json}");
+        }
+        let added = output(r#"{"properties":{"a":{}}}"#).unwrap();
+        assert_eq!(
+            (added.json.as_str(), added.is_wrapped),
+            (r#"{"type":"object","properties":{"a":{}}}"#, false)
+        );
+        for bad in ["[]", "3", "nope", "false"] {
+            assert!(output(bad).is_err(), "{bad}");
+        }
+        assert!(wraps_string(&output(r#"{"type":"string"}"#).unwrap().json));
+        assert!(!wraps_string(&output("{}").unwrap().json));
+    }
+}
