@@ -1,5 +1,7 @@
 //! tests
 
+/// Wrong command lines, help and version.
+mod command_line;
 /// What is linked into the bridge.
 mod dependencies;
 /// The map in `src/lib.rs` is true.
