@@ -14,8 +14,10 @@ use crate::log::Level;
 
 mod child;
 mod console;
+mod event_loop;
 mod host;
 mod lines;
+mod pool;
 mod ready;
 mod signals;
 mod stdio;
@@ -55,7 +57,7 @@ pub struct Launch {
 pub struct Watch {
     /// The folder, watched with all that is below it.
     pub root: PathBuf,
-    /// Only files with one of these extensions count; an empty one stands for files without any.
+    /// Only files with one of these extensions count.
     pub extensions: Vec<OsString>,
 }
 
@@ -88,6 +90,5 @@ impl std::error::Error for Error {
 /// Serves one host on standard input and output until it is gone or a signal asks us to end;
 /// returning `Ok` means exit code 0.
 pub fn serve_stdio(settings: Settings) -> Result<(), Error> {
-    let _ = settings;
-    Err(Error::new("the loop is not there", io::ErrorKind::Unsupported.into()))
+    event_loop::EventLoop::new(settings)?.run()
 }

@@ -237,12 +237,12 @@ impl Connection {
         }
     }
 
-    /// Why it ended, when [`read`](Self::read) says so.
+    /// What the tool process did when [`read`](Self::read) says that it ended.
     pub(super) fn end_reason(&self) -> &'static str {
         if self.reader.is_mid_frame() {
-            "the tool process closed its connection in the middle of a message"
+            "closed its connection in the middle of a message"
         } else {
-            "the tool process closed its connection"
+            "closed its connection"
         }
     }
 

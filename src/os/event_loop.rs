@@ -1,0 +1,512 @@
+//! The loop: one thread that owns every descriptor, and one fixed order of things in each turn.
+//!
+//! 1. Wait: not at all while something that may be read is known to be readable, else until the
+//!    next deadline, and without one for as long as nothing happens.
+//! 2. Keep the news. 3. Read each source, its share at most, and tell the bridge what came.
+//! 4. Carry out what the bridge wants. 5. Write what fits.
+//!
+//! An answer is thus written in the turn that its request was read in.
+
+use std::collections::VecDeque;
+use std::io;
+use std::time::{Duration, Instant};
+
+use mio::event::Event;
+use mio::unix::SourceFd;
+use mio::{Events, Interest, Poll, Token, Waker};
+
+use super::child;
+use super::console::Console;
+use super::host::{Host, Progress};
+use super::pool::{Done, Pool, Work};
+use super::signals::{Signal, Signals};
+use super::sys::{self, Ended};
+use super::tool::{Part, Tool};
+use super::tool_socket;
+use super::watch::Watcher;
+use super::{Error, Settings};
+use crate::bridge::{Bridge, Input, Output, Outputs};
+use crate::front::json_lines::Arrived;
+use crate::ids::{Generation, Route, SessionId};
+use crate::limits::{EXIT_DRAIN_MAX, GRACE, HOST_QUEUE_HIGH, READ_BUDGET, REAP_WAIT, TOOL_QUEUE_HIGH};
+use crate::log::Level;
+
+const HOST_INPUT: Token = Token(0);
+const HOST_OUTPUT: Token = Token(1);
+const CONSOLE: Token = Token(2);
+const SIGNALS: Token = Token(3);
+const RESULTS: Token = Token(4);
+const FILES: Token = Token(5);
+/// From here on: the parts of tool processes.
+const FIRST_TOOL: usize = 6;
+
+/// The host on standard input and output.
+const STDIO: SessionId = SessionId(0);
+
+/// Everything that lives.
+pub(super) struct EventLoop {
+    settings: Settings,
+    poll: Poll,
+    bridge: Bridge,
+    /// What the bridge wants done, in its order.
+    outputs: Outputs,
+    host: Host,
+    /// Those that were started and have not ended.
+    tools: Vec<Tool>,
+    /// Those that could not be started; the bridge learns it with the next turn.
+    failed_starts: VecDeque<(Generation, String)>,
+    pool: Pool,
+    signals: Signals,
+    watcher: Option<Watcher>,
+    console: Console,
+    /// Too much waits for the host: tool processes are not read.
+    host_is_slow: bool,
+    /// Too much waits for a tool process: the host is not read.
+    tool_is_slow: bool,
+    /// The bridge is done; when to stop waiting for a host that does not take its last messages.
+    ends_by: Option<Instant>,
+    /// The time of this turn.
+    now: Instant,
+}
+
+impl EventLoop {
+    /// Takes over the process: its signals, its standard streams, its orphans.
+    pub(super) fn new(settings: Settings) -> Result<Self, Error> {
+        if let Some(path) = &settings.socket {
+            tool_socket::check_path(path).map_err(|error| Error::new("--socket", error))?;
+        }
+        // Before any thread is started: they inherit the mask.
+        let signals = Signals::block().map_err(|error| Error::new("cannot listen for signals", error))?;
+        sys::adopt_orphans();
+        let waits = |error| Error::new("cannot set up the event loop", error);
+        let poll = Poll::new().map_err(waits)?;
+        let registry = poll.registry();
+        registry.register(&mut SourceFd(&signals.fd()), SIGNALS, Interest::READABLE).map_err(waits)?;
+        let waker = Waker::new(registry, RESULTS).map_err(waits)?;
+        let max = settings.bridge.message_max;
+        let host = Host::open(STDIO, max, registry, HOST_INPUT, HOST_OUTPUT)
+            .map_err(|error| Error::new("cannot use standard input and output", error))?;
+        let mut event_loop = Self {
+            bridge: Bridge::new(settings.bridge.clone()),
+            outputs: Outputs::new(),
+            host,
+            tools: Vec::new(),
+            failed_starts: VecDeque::new(),
+            pool: Pool::new(waker),
+            signals,
+            watcher: None,
+            console: Console::open(settings.log_level, CONSOLE),
+            host_is_slow: false,
+            tool_is_slow: false,
+            ends_by: None,
+            now: Instant::now(),
+            poll,
+            settings,
+        };
+        event_loop.watch_files();
+        Ok(event_loop)
+    }
+
+    /// Serves until the bridge is done.
+    pub(super) fn run(mut self) -> Result<(), Error> {
+        self.tell(Input::SessionOpened(STDIO));
+        self.act();
+        let mut events = Events::with_capacity(64);
+        while !self.is_done() {
+            let timeout = self.timeout();
+            match self.poll.poll(&mut events, timeout) {
+                Err(error) if error.kind() != io::ErrorKind::Interrupted => {
+                    self.end();
+                    return Err(Error::new("cannot wait for events", error));
+                }
+                // An interrupted poll brought nothing.
+                polled => self.turn(&events, polled.is_ok()),
+            }
+        }
+        self.end();
+        Ok(())
+    }
+
+    /// One turn, after the wait.
+    fn turn(&mut self, events: &Events, has_events: bool) {
+        self.now = Instant::now();
+        if has_events {
+            for event in events {
+                self.note(event);
+            }
+        }
+        if self.ends_by.is_none() {
+            self.read_host();
+            for index in 0..self.tools.len() {
+                self.read_tool(index);
+            }
+            self.take_results();
+            self.take_file_changes();
+            while let Some((generation, how)) = self.failed_starts.pop_front() {
+                self.tell(Input::ToolExited { generation, how, stderr: String::new() });
+            }
+            if self.bridge.deadline().is_some_and(|deadline| deadline <= self.now) {
+                self.tell(Input::Tick);
+            }
+        }
+        self.act();
+    }
+
+    fn tell(&mut self, input: Input<'_>) {
+        self.bridge.handle(input, self.now, &mut self.outputs);
+    }
+
+    /// How long nothing can happen by itself.
+    fn timeout(&self) -> Option<Duration> {
+        let is_busy = self.host.is_readable() && self.reads_host()
+            || self.tools.iter().any(|tool| {
+                let is_readable = tool.connection.as_ref().is_some_and(|it| it.ready.is_readable());
+                is_readable && self.reads_tools() || tool.has_printed()
+            })
+            || !self.failed_starts.is_empty()
+            || self.watcher.as_ref().is_some_and(Watcher::is_walking);
+        if is_busy {
+            return Some(Duration::ZERO);
+        }
+        let deadlines = match self.ends_by {
+            // The bridge is not asked any more.
+            Some(end) => [Some(end), None, None],
+            None => {
+                let files = self.watcher.as_ref().and_then(Watcher::deadline);
+                [self.bridge.deadline(), files, self.console.deadline()]
+            }
+        };
+        let next = deadlines.into_iter().flatten().min()?;
+        Some(next.saturating_duration_since(Instant::now()))
+    }
+
+    /// A host that is gone is read in any case: what it left is little, and behind it is the news
+    /// that it is gone.
+    fn reads_host(&self) -> bool {
+        let has_room = !self.host_is_slow && !self.tool_is_slow && !self.pool.is_full();
+        let wants_more = has_room && self.bridge.reads_host() || self.host.ready.is_closed();
+        self.ends_by.is_none() && wants_more
+    }
+
+    fn reads_tools(&self) -> bool {
+        self.ends_by.is_none() && !self.host_is_slow && !self.pool.is_full()
+    }
+
+    /// Keeps what the poll said; what is rare is dealt with at once.
+    fn note(&mut self, event: &Event) {
+        match event.token() {
+            HOST_INPUT => self.host.ready.note(event),
+            HOST_OUTPUT => self.host.note_room(),
+            CONSOLE => self.console.note_room(),
+            // Looked for in every turn.
+            RESULTS => {}
+            SIGNALS => self.take_signals(),
+            FILES => {
+                if let Some(watcher) = &mut self.watcher {
+                    watcher.read(self.now);
+                }
+            }
+            token => self.note_tool(token, event),
+        }
+    }
+
+    fn note_tool(&mut self, token: Token, event: &Event) {
+        let Some((generation, part)) = Part::of(token, FIRST_TOOL) else { return };
+        // One that has ended within this turn is not there any more.
+        let Some(tool) = self.tools.iter_mut().find(|tool| tool.generation == generation) else { return };
+        tool.note(part, event);
+        let max = self.settings.bridge.message_max;
+        if part == Part::Socket && tool.accept(max, self.poll.registry(), FIRST_TOOL, &mut self.console) {
+            self.tell(Input::ToolConnected(generation));
+        }
+    }
+
+    fn take_signals(&mut self) {
+        for signal in self.signals.take() {
+            match signal {
+                Signal::Stop(name) => self.tell(Input::Stop { reason: name.into() }),
+                Signal::Restart => self.tell(Input::FilesChanged { cause: "SIGUSR1".into() }),
+                Signal::Child => self.reap(),
+            }
+        }
+    }
+
+    /// Hands what the host said to the bridge: one buffer full, or a large line's share.
+    fn read_host(&mut self) {
+        let mut budget = READ_BUDGET;
+        while self.host.is_readable() && self.reads_host() && budget > 0 {
+            if self.hand_out_lines() {
+                break;
+            }
+            match self.host.read() {
+                Progress::Data(count) => budget = budget.saturating_sub(count),
+                Progress::Blocked => break,
+                Progress::End => self.end_host_input(),
+            }
+            if self.hand_out_lines() {
+                break;
+            }
+        }
+        if self.host.closes_now() {
+            self.tell(Input::SessionClosed(self.host.session));
+        }
+    }
+
+    /// Hands out the lines that were read. True if there were any.
+    fn hand_out_lines(&mut self) -> bool {
+        let mut any = false;
+        let route = Route::session(self.host.session);
+        loop {
+            // Asked for each message: how much waits in the bridge changes with it.
+            if self.host.is_parsing || !self.bridge.reads_host() && !self.host.ready.is_closed() {
+                self.host.has_lines = true;
+                return true;
+            }
+            match self.host.lines.next() {
+                Some(Arrived::Message(message)) => {
+                    self.bridge.handle(Input::Host { route, message }, self.now, &mut self.outputs);
+                }
+                Some(Arrived::Large(line)) => {
+                    self.host.is_parsing = true;
+                    self.pool.submit(Work::ParseLine(self.host.session, line));
+                }
+                None => {
+                    self.host.has_lines = false;
+                    return any;
+                }
+            }
+            any = true;
+        }
+    }
+
+    /// Its last line may have no end. All lines before it were handed out: otherwise it would not
+    /// have been read to its end.
+    fn end_host_input(&mut self) {
+        let route = Route::session(self.host.session);
+        match self.host.lines.finish() {
+            Some(Arrived::Message(message)) => {
+                self.bridge.handle(Input::Host { route, message }, self.now, &mut self.outputs);
+            }
+            Some(Arrived::Large(line)) => {
+                self.host.is_parsing = true;
+                self.pool.submit(Work::ParseLine(self.host.session, line));
+            }
+            None => {}
+        }
+        self.host.end_input(self.poll.registry());
+    }
+
+    /// Hands what a tool process said to the bridge, and shows what it printed.
+    fn read_tool(&mut self, index: usize) {
+        if self.reads_tools() {
+            self.read_connection(index, READ_BUDGET, false);
+        }
+        let tool = &mut self.tools[index];
+        if tool.has_printed() {
+            tool.show_printed(&mut self.console, self.now);
+        }
+    }
+
+    /// Reads until something came that the bridge can work on, or to the end if `is_last`.
+    fn read_connection(&mut self, index: usize, budget: usize, is_last: bool) {
+        let Tool { connection: slot, generation, .. } = &mut self.tools[index];
+        let generation = *generation;
+        let Some(connection) = slot else { return };
+        let mut left = budget;
+        let mut reason = None;
+        while connection.ready.is_readable() && left > 0 && reason.is_none() {
+            match connection.read() {
+                Progress::Data(count) => left = left.saturating_sub(count),
+                Progress::Blocked => break,
+                Progress::End => reason = Some(connection.end_reason().to_owned()),
+            }
+            let mut any = false;
+            loop {
+                match connection.reader.next() {
+                    Ok(Some(received)) => {
+                        let input = Input::Tool { generation, received };
+                        self.bridge.handle(input, self.now, &mut self.outputs);
+                        any = true;
+                    }
+                    Ok(None) => break,
+                    Err(error) => {
+                        reason = Some(format!("broke the rules of the wire: {error}"));
+                        break;
+                    }
+                }
+            }
+            if any && !is_last {
+                break;
+            }
+        }
+        if let Some(reason) = reason {
+            *slot = None;
+            self.tell(Input::ToolDisconnected { generation, reason });
+        }
+    }
+
+    fn take_results(&mut self) {
+        while let Some(done) = self.pool.take() {
+            match done {
+                Done::Bridge(done) => self.tell(Input::JobDone(done)),
+                Done::Parsed(session, message) => {
+                    self.host.is_parsing = false;
+                    self.tell(Input::Host { route: Route::session(session), message });
+                    if self.host.closes_now() {
+                        self.tell(Input::SessionClosed(session));
+                    }
+                }
+            }
+        }
+    }
+
+    fn watch_files(&mut self) {
+        let Some(watch) = &self.settings.watch else { return };
+        let watched = Watcher::new(watch).and_then(|watcher| {
+            self.poll.registry().register(&mut SourceFd(&watcher.fd()), FILES, Interest::READABLE)?;
+            Ok(watcher)
+        });
+        match watched {
+            Ok(watcher) => self.watcher = Some(watcher),
+            Err(error) => {
+                let text = format!("changes of files go unnoticed: {}: {error}", watch.root.display());
+                self.console.log(Level::Warning, &text);
+            }
+        }
+    }
+
+    fn take_file_changes(&mut self) {
+        let Some(watcher) = &mut self.watcher else { return };
+        watcher.walk(self.now);
+        if let Some(trouble) = watcher.take_trouble() {
+            self.console.log(Level::Warning, &trouble);
+        }
+        if let Some(cause) = watcher.due(self.now) {
+            self.tell(Input::FilesChanged { cause });
+        }
+    }
+
+    /// Reaps all that ended. Of a tool process everything that it said is read before.
+    fn reap(&mut self) {
+        while let Some(ended) = sys::peek_ended(None) {
+            if let Some(index) = self.tools.iter().position(|tool| tool.pid == ended.pid) {
+                self.tool_ended(index, ended);
+            }
+            if !sys::reap(ended.pid) {
+                return;
+            }
+        }
+    }
+
+    fn tool_ended(&mut self, index: usize, ended: Ended) {
+        // The leader is not reaped yet, so its group's id is nobody else's.
+        self.tools[index].kill(libc::SIGKILL);
+        if let Some(connection) = &mut self.tools[index].connection {
+            connection.ready.note_closed();
+            self.read_connection(index, EXIT_DRAIN_MAX, true);
+        }
+        let mut tool = self.tools.remove(index);
+        let stderr = tool.finish_printed(&mut self.console, self.now);
+        let how = child::describe(ended.how);
+        self.tell(Input::ToolExited { generation: tool.generation, how, stderr });
+    }
+
+    /// Does what the bridge wants and writes what fits. A host that is found to be gone on the way
+    /// is something for the bridge again.
+    fn act(&mut self) {
+        loop {
+            self.carry_out();
+            let registry = self.poll.registry();
+            for connection in self.tools.iter_mut().filter_map(|tool| tool.connection.as_mut()) {
+                connection.flush(registry);
+            }
+            self.host.flush(registry);
+            if self.host.closes_now() {
+                self.tell(Input::SessionClosed(self.host.session));
+            }
+            if self.outputs.is_empty() {
+                break;
+            }
+        }
+        self.console.report(self.now);
+        self.console.flush(self.poll.registry());
+        self.host_is_slow = is_slow(self.host_is_slow, self.host.waiting(), HOST_QUEUE_HIGH);
+        let connections = self.tools.iter().filter_map(|tool| tool.connection.as_ref());
+        let waiting = connections.map(|connection| connection.waiting()).max().unwrap_or(0);
+        self.tool_is_slow = is_slow(self.tool_is_slow, waiting, TOOL_QUEUE_HIGH);
+    }
+
+    fn carry_out(&mut self) {
+        let mut outputs = std::mem::take(&mut self.outputs);
+        for output in outputs.drain(..) {
+            match output {
+                Output::Host { route, message } if route.session == self.host.session => {
+                    self.host.send(message);
+                }
+                Output::Host { .. } => {}
+                Output::Tool { generation, frame } => {
+                    if let Some(connection) = self.tool(generation).and_then(|tool| tool.connection.as_mut())
+                    {
+                        connection.send(frame);
+                    }
+                }
+                Output::Start(generation) => self.start(generation),
+                Output::Kill { generation, now } => {
+                    if let Some(tool) = self.tool(generation) {
+                        tool.kill(if now { libc::SIGKILL } else { libc::SIGTERM });
+                    }
+                }
+                Output::Job(job) => self.pool.submit(Work::Bridge(job)),
+                Output::Log(level, text) => self.console.log(level, &text),
+                Output::Exit => self.ends_by = self.ends_by.or(Some(self.now + GRACE)),
+            }
+        }
+        // Its room is used again.
+        self.outputs = outputs;
+    }
+
+    fn tool(&mut self, generation: Generation) -> Option<&mut Tool> {
+        self.tools.iter_mut().find(|tool| tool.generation == generation)
+    }
+
+    fn start(&mut self, generation: Generation) {
+        let Settings { launch, socket, bridge, .. } = &self.settings;
+        let registry = self.poll.registry();
+        match Tool::start(launch, socket.as_deref(), generation, bridge.message_max, registry, FIRST_TOOL) {
+            Ok(tool) => self.tools.push(tool),
+            Err(error) => {
+                self.failed_starts.push_back((generation, format!("could not be started: {error}")));
+            }
+        }
+    }
+
+    /// The bridge is done, and the host has what it shall have or does not take it.
+    fn is_done(&self) -> bool {
+        self.ends_by.is_some_and(|end| self.host.waiting() == 0 || end <= self.now)
+    }
+
+    /// Leaves nothing behind: no process, no socket. The few milliseconds until the killed are
+    /// gone are waited for, since whoever waits for us may look.
+    fn end(&mut self) {
+        for tool in self.tools.drain(..) {
+            tool.kill(libc::SIGKILL);
+        }
+        let deadline = Instant::now() + REAP_WAIT;
+        let mut events = Events::with_capacity(8);
+        while child::kill_descendants() {
+            self.signals.take();
+            while sys::peek_ended(None).is_some_and(|ended| sys::reap(ended.pid)) {}
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            // SIGCHLD ends the wait.
+            let _ = self.poll.poll(&mut events, Some(left.min(REAP_WAIT / 10)));
+        }
+    }
+}
+
+/// Slow from `high` on, until less than half of it waits.
+const fn is_slow(was_slow: bool, waiting: usize, high: usize) -> bool {
+    waiting > high || was_slow && waiting >= high / 2
+}
