@@ -219,9 +219,8 @@ impl Peer {
                 steps.push(Step::Send(envelope(request_id, Msg::PromptListResponse(list))));
             }
             message @ (Msg::ActiveTools(_) | Msg::SamplingResponse(_) | Msg::ListRootsResponse(_)) => {
-                if self.forget(&request_id) {
-                    steps.push(Step::Answer { request_id, message });
-                }
+                let was_open = self.forget(&request_id);
+                steps.extend(was_open.then_some(Step::Answer { request_id, message }));
             }
             _ => {}
         }
