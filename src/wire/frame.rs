@@ -453,6 +453,25 @@ mod tests {
     }
 
     #[test]
+    fn a_large_frame_begins_at_its_bound() {
+        for (size, large) in [(LARGE_MIN - 1, false), (LARGE_MIN, true)] {
+            let wire = frame(&vec![7; size]);
+            let mut reader = FrameReader::new(MAX);
+            let mut sent = 0;
+            while sent < wire.len() {
+                assert_eq!(reader.next(), Ok(None));
+                let space = reader.space();
+                let count = space.len().min(wire.len() - sent);
+                space[..count].copy_from_slice(&wire[sent..sent + count]);
+                reader.advance(count);
+                sent += count;
+            }
+            let Ok(Some(Frame::Body(body))) = reader.next() else { panic!("a body") };
+            assert_eq!((body.len(), matches!(body, Cow::Owned(_))), (size, large));
+        }
+    }
+
+    #[test]
     fn frames_of_every_size_survive_random_reads() {
         for seed in 0..20 {
             let mut random = Random::new(seed);
