@@ -1,4 +1,4 @@
-# What the README names and what CI runs, by the same names.
+# What people and CI run, by the same names.
 
 CARGO ?= cargo
 # Where cargo puts things, and what this file makes beside them.
@@ -7,6 +7,8 @@ OUT := $(or $(CARGO_TARGET_DIR),target)
 HOST_ARCH := $(shell uname -m)
 MUSL := $(HOST_ARCH)-unknown-linux-musl
 GNU := $(HOST_ARCH)-unknown-linux-gnu
+# More flags for `make bench`.
+BENCH ?=
 # The most that the static binary may weigh: 1.4 MiB.
 STATIC_MAX := 1468006
 
@@ -72,7 +74,7 @@ static: ## Build the static bridge: target/static/pmcp.
 
 bench: build static ## Measure the bridge beside a do-nothing server and one without a bridge.
 	$(CARGO) build --release --locked --manifest-path bench/Cargo.toml --target-dir $(OUT)/bench
-	$(OUT)/bench/release/load --pmcp $(OUT)/release/pmcp --static $(OUT)/static/pmcp
+	$(OUT)/bench/release/load --pmcp $(OUT)/release/pmcp --static $(OUT)/static/pmcp $(BENCH)
 
 clean: ## Remove everything that was built.
 	$(CARGO) clean

@@ -34,5 +34,11 @@ fn main() -> Result<(), Error> {
     let secret =
         tool("secret").description("Nobody sees this until it is unlocked").hidden().handler(|_, _| Ok("42"));
 
-    Server::new().tool(greet).tool(count).tool(unlock).tool(secret).run()
+    Server::new()
+        .tool(greet)
+        .tool(count)
+        .tool(unlock)
+        .tool(secret)
+        // A new tool goes here.
+        .run()
 }
