@@ -286,6 +286,7 @@ impl Host {
         let mut names: Vec<String> =
             tools.iter().filter_map(|tool| tool["name"].as_str().map(str::to_string)).collect();
         names.sort();
+        println!("        (tools: {})", names.join(", "));
         Ok(names)
     }
 
