@@ -75,8 +75,8 @@ pub const COMPLETION_VALUES_MAX: usize = 100;
 /// Silence after the tool list that means "handshake complete", for SDKs that do not say so.
 pub const HANDSHAKE_SILENCE: Duration = Duration::from_millis(500);
 
-/// After the handshake of a published SDK: the names of its hidden tools follow at once, and a
-/// host shall not see those tools for a moment.
+/// After the handshake: the names of the tools that an SDK hides follow at once, and a host shall
+/// not see those tools for a moment.
 pub const SETTLE: Duration = Duration::from_millis(10);
 
 /// What the calls of a replaced tool process get to finish.

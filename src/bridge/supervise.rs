@@ -137,7 +137,7 @@ impl Bridge {
     pub(super) fn handshake_complete(&mut self, generation: Generation, now: Instant) {
         let Some(process) = self.processes.get_mut(&generation) else { return };
         if let Phase::Handshaking { quiet_at: Some(_), .. } = process.phase {
-            process.phase = Phase::Settling { until: if process.announced { now } else { now + SETTLE } };
+            process.phase = Phase::Settling { until: now + SETTLE };
         }
     }
 
