@@ -314,7 +314,7 @@ impl Bridge {
         ask.call = None;
         ask.until = (!process.announced).then_some(now + CANCEL_HOLD);
         let cancel = Msg::Cancel(CancelRequest { request_id: id.0.to_string() });
-        self.to_tool(generation, String::new(), cancel, out);
+        self.tell(generation, String::new(), cancel, out);
     }
 
     /// Ends a call with a text that a person or a model can read.

@@ -26,7 +26,10 @@ impl Bridge {
     ) {
         let result = match CallResult::decode(&frame) {
             Ok(result) => result,
-            Err(error) => return self.undecodable(generation, &error.to_string(), now, out),
+            Err(error) => {
+                let request_id = CallResult::request_id(&frame);
+                return self.undecodable_answer(generation, request_id, &error.to_string(), now, out);
+            }
         };
         let Some(ask) = self.take_ask(generation, result.request_id) else {
             return unasked(out, result.request_id);
@@ -121,10 +124,10 @@ impl Bridge {
         let Some(call) = self.calls.get_mut(&id) else { return };
         call.stage = Stage::Job;
         // With middleware ahead the slot is kept: the call is not done with the process.
-        if render.is_some() {
-            if let Some(place) = call.place.take() {
-                self.release(place.generation);
-            }
+        if render.is_some()
+            && let Some(place) = call.place.take()
+        {
+            self.release(place.generation);
         }
         out.push(Output::Job(Job { call: id, source, render, message_max: self.config.message_max }));
     }

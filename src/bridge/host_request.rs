@@ -209,7 +209,7 @@ impl Bridge {
             (Ok(result), Kind::Roots) => Msg::ListRootsResponse(input::parse_roots_result(&result)),
             (Err(reason), kind) => refusal(kind, reason),
         };
-        self.to_tool(request.generation, request.tool_request_id.clone(), msg, out);
+        self.tell(request.generation, request.tool_request_id.clone(), msg, out);
     }
 
     fn refuse(
@@ -220,17 +220,11 @@ impl Bridge {
         reason: String,
         out: &mut Outputs,
     ) {
-        self.to_tool(generation, tool_request_id, refusal(kind, reason), out);
+        self.tell(generation, tool_request_id, refusal(kind, reason), out);
     }
 
     /// Sends a message to a tool process that can still take one.
-    pub(super) fn to_tool(
-        &mut self,
-        generation: Generation,
-        request_id: String,
-        msg: Msg,
-        out: &mut Outputs,
-    ) {
+    pub(super) fn tell(&mut self, generation: Generation, request_id: String, msg: Msg, out: &mut Outputs) {
         if self.processes.contains_key(&generation) {
             let envelope = Envelope { request_id, msg: Some(msg), ..Envelope::default() };
             out.push(Output::Tool { generation, frame: frame::encode(&envelope) });

@@ -110,10 +110,10 @@ impl Bridge {
         out: &mut Outputs,
     ) {
         let Some(call) = self.calls.get_mut(&id) else { return };
-        if let Msg::PromptListResponse(list) = &msg {
-            if let Some(process) = self.processes.get_mut(&generation) {
-                process.prompts = Some(list.prompts.clone());
-            }
+        if let Msg::PromptListResponse(list) = &msg
+            && let Some(process) = self.processes.get_mut(&generation)
+        {
+            process.prompts = Some(list.prompts.clone());
         }
         if call.stage == Stage::Prompts {
             return self.check_prompt(generation, id, now, out);

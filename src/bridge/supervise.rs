@@ -130,7 +130,7 @@ impl Bridge {
         let Phase::Starting { until } = process.phase else { return };
         process.phase = Phase::Handshaking { until, quiet_at: None };
         let request_id = self.next_id().to_string();
-        self.to_tool(generation, request_id, Msg::ListTools(ListToolsRequest {}), out);
+        self.tell(generation, request_id, Msg::ListTools(ListToolsRequest {}), out);
     }
 
     /// The tool process said that its handshake is complete.

@@ -55,15 +55,28 @@ impl Bridge {
         now: Instant,
         out: &mut Outputs,
     ) {
+        let asks = self.processes.get(&generation).map(|process| process.asks.keys());
+        let mut asks = asks.into_iter().flatten();
+        let only = match (asks.next(), asks.next()) {
+            (Some(only), None) => only.0.to_string(),
+            _ => String::new(),
+        };
+        self.undecodable_answer(generation, &only, reason, now, out);
+    }
+
+    /// An answer that cannot be read; its request id could be, or is empty.
+    pub(super) fn undecodable_answer(
+        &mut self,
+        generation: Generation,
+        request_id: &str,
+        reason: &str,
+        now: Instant,
+        out: &mut Outputs,
+    ) {
         let text = format!("the tool process sent a message that cannot be read: {reason}");
         log(out, Level::Warning, text.clone());
-        let Some(process) = self.processes.get(&generation) else { return };
-        let mut asks = process.asks.keys();
-        if let (Some(only), None) = (asks.next(), asks.next()) {
-            let request_id = only.0.to_string();
-            if let Some(id) = self.take_ask(generation, &request_id).and_then(|ask| ask.call) {
-                self.fail(id, &text, now, out);
-            }
+        if let Some(id) = self.take_ask(generation, request_id).and_then(|ask| ask.call) {
+            self.fail(id, &text, now, out);
         }
     }
 
@@ -220,7 +233,7 @@ impl Bridge {
             log(out, Level::Error, format!("the middleware \"{name}\" is left out: there are too many"));
         }
         let msg = Msg::RegisterMiddlewareResponse(RegisterMiddlewareResponse { success });
-        self.to_tool(generation, request_id, msg, out);
+        self.tell(generation, request_id, msg, out);
     }
 
     /// A tool-list request. It is answered at once and always, with the id that it came with.
@@ -234,7 +247,7 @@ impl Bridge {
         self.change_tool_list(generation, out, change);
         let Some(process) = self.processes.get(&generation) else { return };
         let tool_names = process.active_names();
-        self.to_tool(generation, request_id, Msg::ActiveTools(ActiveToolsResponse { tool_names }), out);
+        self.tell(generation, request_id, Msg::ActiveTools(ActiveToolsResponse { tool_names }), out);
     }
 
     /// Progress goes to the host that gave a token, while its call runs, and only upwards

@@ -6,7 +6,7 @@ use crate::wire::protomcp::BatchUpdateRequest;
 
 /// What is active, by name. Names that no tool has are kept: the tool may come with a reload.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ToolList {
+pub(super) struct ToolList {
     mode: Mode,
     /// In [`Mode::Allow`] the active names, otherwise the inactive ones.
     names: BTreeSet<String>,
@@ -25,27 +25,27 @@ enum Mode {
 
 impl ToolList {
     /// Whether a declared tool of this name is active.
-    pub fn is_active(&self, name: &str) -> bool {
+    pub(super) fn is_active(&self, name: &str) -> bool {
         self.names.contains(name) == (self.mode == Mode::Allow)
     }
 
     /// Makes tools active, whatever the mode.
-    pub fn enable<I: IntoIterator<Item: AsRef<str>>>(&mut self, names: I) {
+    pub(super) fn enable<I: IntoIterator<Item: AsRef<str>>>(&mut self, names: I) {
         self.set(names, true);
     }
 
     /// Makes tools inactive, whatever the mode.
-    pub fn disable<I: IntoIterator<Item: AsRef<str>>>(&mut self, names: I) {
+    pub(super) fn disable<I: IntoIterator<Item: AsRef<str>>>(&mut self, names: I) {
         self.set(names, false);
     }
 
     /// Only these are active from now on; none means: back to the open mode.
-    pub fn allow(&mut self, names: Vec<String>) {
+    pub(super) fn allow(&mut self, names: Vec<String>) {
         self.switch(Mode::Allow, names);
     }
 
     /// All but these are active from now on; none means: back to the open mode.
-    pub fn block(&mut self, names: Vec<String>) {
+    pub(super) fn block(&mut self, names: Vec<String>) {
         self.switch(Mode::Block, names);
     }
 
@@ -53,7 +53,7 @@ impl ToolList {
     ///
     /// # Errors
     /// Both `allow` and `block` are given; nothing is changed then.
-    pub fn batch(&mut self, batch: BatchUpdateRequest) -> Result<(), &'static str> {
+    pub(super) fn batch(&mut self, batch: BatchUpdateRequest) -> Result<(), &'static str> {
         if !batch.allow.is_empty() && !batch.block.is_empty() {
             return Err("a batch update names both allowed and blocked tools; nothing was changed");
         }
@@ -68,7 +68,7 @@ impl ToolList {
     }
 
     /// Takes over what an earlier process's tools were set to, where the tools still exist.
-    pub fn inherit(&mut self, earlier: &ToolList, exists: impl Fn(&str) -> bool) {
+    pub(super) fn inherit(&mut self, earlier: &ToolList, exists: impl Fn(&str) -> bool) {
         self.mode = earlier.mode;
         self.names = earlier.names.iter().filter(|name| exists(name)).cloned().collect();
         if self.mode == Mode::Allow && self.names.is_empty() {

@@ -6,6 +6,7 @@ mod host_requests;
 mod life;
 mod lists;
 mod middleware;
+mod pair;
 
 use std::borrow::Cow;
 use std::time::{Duration, Instant};
