@@ -21,8 +21,10 @@ pub(super) struct Process {
     pub(super) phase: Phase,
     /// When it was started.
     pub(super) started: Instant,
-    /// Why we end it, or how it broke; part of the text that its calls fail with.
+    /// Why we end it; part of the text that its calls fail with.
     pub(super) end_reason: Option<String>,
+    /// What became of its connection; tells why we end it if it does not do so by itself.
+    pub(super) broke: Option<String>,
     /// We told it to end: its end is no news and needs no restart.
     pub(super) expected_end: bool,
     /// Calls went to it.
@@ -87,6 +89,7 @@ impl Process {
             phase: Phase::Starting { until },
             started: now,
             end_reason: None,
+            broke: None,
             expected_end: false,
             served: false,
             drain_until: None,

@@ -175,7 +175,7 @@ impl Bridge {
         if matches!(process.phase, Phase::Ending { .. }) {
             return;
         }
-        process.end_reason = Some(reason);
+        process.broke = Some(reason);
         // Normally it is about to exit, and its status tells more than we know.
         process.phase = Phase::Ending { kill_at: Some(now + EXIT_WAIT) };
         if self.serving == Some(generation) {
@@ -340,6 +340,7 @@ impl Bridge {
                     }
                 }
                 Phase::Ending { kill_at: Some(at) } if at <= now => {
+                    process.end_reason = process.end_reason.take().or(process.broke.take());
                     process.phase = Phase::Ending { kill_at: None };
                     out.push(Output::Kill { generation, now: true });
                 }
