@@ -69,10 +69,10 @@ pub fn write_call_result(
         // Hosts of any revision read the text; only some read the structured content.
         texts.push(Cow::Borrowed(answer.structured_content_json.trim_ascii()));
     }
-    if let Some(error) = answer.error {
-        if !is_said(&content, error) {
-            texts.push(Cow::Owned(readable(error)));
-        }
+    if let Some(error) = answer.error
+        && !is_said(&content, error)
+    {
+        texts.push(Cow::Owned(readable(error)));
     }
     let meta = json::is_object(answer.meta_json).then_some(answer.meta_json);
 
@@ -197,4 +197,261 @@ pub fn write_text_error(out: &mut Vec<u8>, text: &str, meta: Option<&str>) {
     result.flag("isError", true);
     result.raw_if("_meta", meta);
     result.close();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::jsonrpc::json::proof::written;
+    use crate::jsonrpc::message::{RequestId, write_result};
+    use crate::mcp::tool::from_definition;
+    use crate::wire::protomcp::ToolDefinition;
+
+    const NEW: Revision = Revision::V2025_11_25;
+    const OLD: Revision = Revision::V2025_03_26;
+    const TEXT: &str = r#"[{"type":"text","text":"a"}]"#;
+    const NOTHING: CallAnswer<'_> = CallAnswer {
+        is_error: false,
+        result_json: "",
+        structured_content_json: "",
+        meta_json: "",
+        error: None,
+    };
+
+    fn shown(revision: Revision, tool: Option<&Tool>, answer: &CallAnswer<'_>) -> String {
+        written(|out| write_call_result(out, revision, tool, answer))
+    }
+
+    fn tool(output_schema: &str) -> Tool {
+        let output_schema_json = output_schema.to_owned();
+        from_definition(ToolDefinition { name: "t".into(), output_schema_json, ..Default::default() })
+            .unwrap()
+            .0
+    }
+
+    #[test]
+    fn results_without_an_output_schema() {
+        let table = [
+            (NEW, NOTHING, r#"{"content":[]}"#),
+            (NEW, CallAnswer { result_json: TEXT, ..NOTHING }, r#"{"content":[{"type":"text","text":"a"}]}"#),
+            (
+                NEW,
+                CallAnswer { result_json: "plain", is_error: true, ..NOTHING },
+                r#"{"content":[{"type":"text","text":"plain"}],"isError":true}"#,
+            ),
+            (
+                NEW,
+                CallAnswer { result_json: TEXT, meta_json: "{\"k\":\n1}", ..NOTHING },
+                r#"{"content":[{"type":"text","text":"a"}],"_meta":{"k": 1}}"#,
+            ),
+            (NEW, CallAnswer { meta_json: "[1]", ..NOTHING }, r#"{"content":[]}"#),
+            (NEW, CallAnswer { meta_json: "{", ..NOTHING }, r#"{"content":[]}"#),
+            (
+                NEW,
+                CallAnswer { structured_content_json: "{\"a\":\n1}", ..NOTHING },
+                r#"{"content":[{"type":"text","text":"{\"a\":\n1}"}],"structuredContent":{"a": 1}}"#,
+            ),
+            (
+                NEW,
+                CallAnswer { result_json: TEXT, structured_content_json: " [1,2] ", ..NOTHING },
+                r#"{"content":[{"type":"text","text":"a"}],"structuredContent":{"result":[1,2]}}"#,
+            ),
+            (
+                OLD,
+                CallAnswer { structured_content_json: "{\"a\":1}", ..NOTHING },
+                r#"{"content":[{"type":"text","text":"{\"a\":1}"}]}"#,
+            ),
+            (
+                NEW,
+                CallAnswer { is_error: true, structured_content_json: "{\"a\":1}", ..NOTHING },
+                r#"{"content":[{"type":"text","text":"{\"a\":1}"}],"isError":true}"#,
+            ),
+            (
+                NEW,
+                CallAnswer { result_json: TEXT, structured_content_json: "{\"a\":", ..NOTHING },
+                r#"{"content":[{"type":"text","text":"a"},{"type":"text","text":"The tool's structured content is not JSON that can be passed on."}],"isError":true}"#,
+            ),
+        ];
+        for (revision, answer, expected) in table {
+            assert_eq!(shown(revision, None, &answer), expected, "{answer:?}");
+        }
+    }
+
+    #[test]
+    fn results_with_an_output_schema() {
+        let object = tool(r#"{"type":"object"}"#);
+        let string = tool(r#"{"type":"string"}"#);
+        let number = tool(r#"{"type":"integer"}"#);
+        let result = |json| CallAnswer { result_json: json, ..NOTHING };
+        let structured = |json| CallAnswer { result_json: TEXT, structured_content_json: json, ..NOTHING };
+        let json_text = r#"[{"type":"text","text":"{\"a\":1}"}]"#;
+        let number_text = r#"[{"type":"text","text":"42"}]"#;
+        let table = [
+            (&object, structured("{}"), r#"[{"type":"text","text":"a"}],"structuredContent":{}}"#),
+            (&number, structured("7"), r#"[{"type":"text","text":"a"}],"structuredContent":{"result":7}}"#),
+            (&number, structured("{}"), r#"[{"type":"text","text":"a"}],"structuredContent":{"result":{}}}"#),
+            (
+                &object,
+                result(json_text),
+                r#"[{"type":"text","text":"{\"a\":1}"}],"structuredContent":{"a":1}}"#,
+            ),
+            (
+                &object,
+                result("{\"a\":1}"),
+                r#"[{"type":"text","text":"{\"a\":1}"}],"structuredContent":{"a":1}}"#,
+            ),
+            (
+                &number,
+                result(number_text),
+                r#"[{"type":"text","text":"42"}],"structuredContent":{"result":42}}"#,
+            ),
+            (
+                &string,
+                result(number_text),
+                r#"[{"type":"text","text":"42"}],"structuredContent":{"result":"42"}}"#,
+            ),
+        ];
+        for (tool, answer, expected) in table {
+            assert_eq!(shown(NEW, Some(tool), &answer), format!("{{\"content\":{expected}"), "{answer:?}");
+        }
+        let missing = [
+            (&object, result("")),
+            (&object, result(TEXT)),
+            (&object, result(number_text)),
+            (&object, structured("[1]")),
+            (&number, result(TEXT)),
+            (&object, result(r#"[{"type":"text","text":"{}"},{"type":"text","text":"{}"}]"#)),
+        ];
+        for (tool, answer) in missing {
+            let text = shown(NEW, Some(tool), &answer);
+            assert!(text.ends_with(r#""}],"isError":true}"#), "{text}");
+            assert!(text.contains("structured content"), "{text}");
+            assert!(!shown(OLD, Some(tool), &answer).contains("isError"), "old hosts know no output schema");
+        }
+        let failed = CallAnswer { is_error: true, ..result(TEXT) };
+        assert_eq!(
+            shown(NEW, Some(&object), &failed),
+            r#"{"content":[{"type":"text","text":"a"}],"isError":true}"#
+        );
+    }
+
+    #[test]
+    fn tool_errors_are_told_in_text_and_meta() {
+        let error = ToolError {
+            error_code: "NOT_FOUND".into(),
+            message: "no \"café\"".into(),
+            suggestion: "Ask for tea.".into(),
+            retryable: true,
+        };
+        let text =
+            r#"{"type":"text","text":"NOT_FOUND: no \"café\"\nSuggestion: Ask for tea.\n(retryable)"}"#;
+        let meta = r#""protomcp/error":{"code":"NOT_FOUND","message":"no \"café\"","suggestion":"Ask for tea.","retryable":true}"#;
+        let answer = CallAnswer { is_error: true, error: Some(&error), ..NOTHING };
+        assert_eq!(
+            shown(NEW, None, &answer),
+            format!(r#"{{"content":[{text}],"isError":true,"_meta":{{{meta}}}}}"#)
+        );
+        let with_meta = CallAnswer { result_json: TEXT, is_error: false, meta_json: r#"{"k": 1}"#, ..answer };
+        assert_eq!(
+            shown(Revision::V2024_11_05, None, &with_meta),
+            format!(
+                r#"{{"content":[{{"type":"text","text":"a"}},{text}],"isError":true,"_meta":{{"k":1,{meta}}}}}"#
+            )
+        );
+        let said = r#"[{"type":"text","text":"Sorry, no \"caf\u00e9\". Ask for tea."}]"#;
+        let answer = CallAnswer { result_json: said, ..answer };
+        assert_eq!(
+            shown(NEW, None, &answer),
+            format!(r#"{{"content":{said},"isError":true,"_meta":{{{meta}}}}}"#)
+        );
+        let own = CallAnswer { meta_json: r#"{"protomcp/error":1}"#, ..answer };
+        assert!(shown(NEW, None, &own).ends_with(r#""_meta":{"protomcp/error":1}}"#));
+
+        let blank = ToolError::default();
+        let answer = CallAnswer { error: Some(&blank), ..NOTHING };
+        assert!(shown(NEW, None, &answer).contains(r#""text":"The tool failed.""#));
+        let answer = CallAnswer { result_json: TEXT, ..answer };
+        assert!(!shown(NEW, None, &answer).contains("The tool failed."));
+        let code = ToolError { error_code: "DOWN".into(), ..Default::default() };
+        let answer = CallAnswer { error: Some(&code), ..answer };
+        assert!(shown(NEW, None, &answer).contains(r#"{"type":"text","text":"DOWN"}"#));
+    }
+
+    #[test]
+    fn text_errors() {
+        let text = written(|out| write_text_error(out, "a\nb", None));
+        assert_eq!(text, r#"{"content":[{"type":"text","text":"a\nb"}],"isError":true}"#);
+        let text = written(|out| write_text_error(out, "", Some("{\"k\":1}")));
+        assert_eq!(text, r#"{"content":[{"type":"text","text":""}],"isError":true,"_meta":{"k":1}}"#);
+    }
+
+    #[test]
+    fn large_results_take_the_room_that_they_need() {
+        let text = "x\n\"é".repeat(40_000);
+        let blocks = format!(r#"[{{"type":"text","text":{}}}]"#, written(|out| json::write_str(out, &text)));
+        let structured = format!("{{\"a\":{}}}", written(|out| json::write_str(out, &text)));
+        for answer in [
+            CallAnswer { result_json: &blocks, ..NOTHING },
+            CallAnswer { result_json: &text, ..NOTHING },
+            CallAnswer { result_json: &blocks, structured_content_json: &structured, ..NOTHING },
+            CallAnswer { structured_content_json: &structured, ..NOTHING },
+            CallAnswer { structured_content_json: &structured, is_error: true, ..NOTHING },
+        ] {
+            let mut out = Vec::new();
+            write_result(&mut out, &RequestId::from_u64(1), |out| {
+                write_call_result(out, NEW, None, &answer);
+            });
+            assert!(out.capacity() <= out.len() + 512, "{} {}", out.capacity(), out.len());
+            assert!(serde_json::from_slice::<serde_json::Value>(&out).is_ok());
+        }
+        let mut out = Vec::new();
+        write_call_result(&mut out, NEW, None, &CallAnswer { result_json: &blocks, ..NOTHING });
+        assert!(out.capacity() <= blocks.len() + 512);
+    }
+
+    #[test]
+    fn no_answer_of_a_tool_breaks_the_line() {
+        use crate::jsonrpc::json::proof::random;
+        let pieces = [
+            "[",
+            "]",
+            "{",
+            "}",
+            "\"type\":",
+            "\"text\"",
+            ":",
+            ",",
+            "\n",
+            "\r",
+            "\\ud800",
+            "\"",
+            "null",
+            "1",
+            "{\"type\":\"text\",\"text\":\"a\"}",
+            "é",
+        ];
+        let object = tool(r#"{"type":"object"}"#);
+        let mut seed = 42;
+        let mut text = || -> String {
+            (0..random(&mut seed, 8)).map(|_| pieces[random(&mut seed, pieces.len())]).collect()
+        };
+        for _ in 0..1500 {
+            let [result, structured, meta, message] = [text(), text(), text(), text()];
+            let error = ToolError { message, ..Default::default() };
+            for error in [None, Some(&error)] {
+                let answer = CallAnswer {
+                    is_error: false,
+                    result_json: &result,
+                    structured_content_json: &structured,
+                    meta_json: &meta,
+                    error,
+                };
+                for (revision, tool) in [(NEW, None), (NEW, Some(&object)), (OLD, None)] {
+                    let value: serde_json::Value =
+                        serde_json::from_str(&shown(revision, tool, &answer)).unwrap();
+                    assert!(value["content"].is_array());
+                }
+            }
+        }
+    }
 }

@@ -151,3 +151,100 @@ pub fn parse_roots_result(raw: &str) -> ListRootsResponse {
     // A root that cannot be read is no reason to hide the others.
     ListRootsResponse { roots: roots.into_iter().filter_map(root).collect(), error: String::new() }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::jsonrpc::json::proof::written;
+
+    fn request(messages: &str) -> SamplingRequest {
+        SamplingRequest { messages_json: messages.into(), ..Default::default() }
+    }
+
+    fn params(request: &SamplingRequest) -> String {
+        let text = written(|out| sampling_request(out, 7, request, true).unwrap());
+        let head = r#"{"jsonrpc":"2.0","id":7,"method":"sampling/createMessage","params":"#;
+        text.strip_prefix(head).and_then(|text| text.strip_suffix('}')).expect(head).to_owned()
+    }
+
+    #[test]
+    fn sampling_as_the_protocol_wants_it() {
+        let text = r#"{"role":"user","content":{"type":"text","text":"hi"}}"#;
+        let table = [
+            (request(&format!("[{text}]")), format!(r#"{{"messages":[{text}],"maxTokens":1000}}"#)),
+            (request(r#"[{"role":"user","content":"hi","x":null}]"#), format!(r#"{{"messages":[{text}],"maxTokens":1000}}"#)),
+            (request("[\"hi\"]"), format!(r#"{{"messages":[{text}],"maxTokens":1000}}"#)),
+            (
+                SamplingRequest {
+                    model_preferences_json: "{\"hints\":\n[]}".into(),
+                    system_prompt: "be\nbrief".into(),
+                    max_tokens: 5,
+                    extra_json: r#"{"temperature":0.5,"maxTokens":9,"systemPrompt":"x","messages":[],"tools":[],"a":null}"#.into(),
+                    ..request("[]")
+                },
+                r#"{"messages":[],"modelPreferences":{"hints": []},"systemPrompt":"be\nbrief","temperature":0.5,"tools":[],"maxTokens":5}"#.to_owned(),
+            ),
+            (
+                SamplingRequest { extra_json: r#"{"maxTokens":9}"#.into(), ..request("[]") },
+                r#"{"messages":[],"maxTokens":9}"#.to_owned(),
+            ),
+        ];
+        for (request, expected) in table {
+            assert_eq!(params(&request), expected);
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_asked_is_told_and_nothing_written() {
+        let table = [
+            (request(""), "messages_json"),
+            (request("{}"), "messages_json"),
+            (request("[1]"), "JSON object"),
+            (request(r#"[{"content":"x"}]"#), "role"),
+            (request(r#"[{"role":"system","content":"x"}]"#), "role"),
+            (request(r#"[{"role":"user"}]"#), "content"),
+            (request(r#"[{"role":"user","content":3}]"#), "content"),
+            (request(&format!("[{}{}]", "[".repeat(200), "]".repeat(200))), "messages_json"),
+            (
+                SamplingRequest { model_preferences_json: "[]".into(), ..request("[]") },
+                "model_preferences_json",
+            ),
+            (SamplingRequest { extra_json: "x".into(), ..request("[]") }, "extra_json"),
+            (SamplingRequest { extra_json: r#"{"tools":[]}"#.into(), ..request("[]") }, "tools"),
+        ];
+        for (request, word) in table {
+            let mut out = Vec::new();
+            let error = sampling_request(&mut out, 1, &request, false).unwrap_err();
+            assert!(error.contains(word), "{request:?}: {error}");
+            assert!(out.is_empty());
+        }
+    }
+
+    #[test]
+    fn answers_of_a_host() {
+        let raw =
+            r#"{"role":"assistant","content":{"type":"text","text":"a"},"model":"m","stopReason":"endTurn"}"#;
+        let expected = SamplingResponse {
+            role: "assistant".into(),
+            content_json: r#"{"type":"text","text":"a"}"#.into(),
+            model: "m".into(),
+            stop_reason: "endTurn".into(),
+            error: String::new(),
+        };
+        assert_eq!(parse_sampling_result(raw), expected);
+        for bad in ["null", "[]", "{}", r#"{"content":null}"#] {
+            assert!(!parse_sampling_result(bad).error.is_empty(), "{bad}");
+        }
+        let roots = parse_roots_result(
+            r#"{"roots":[{"uri":"file:///a","name":"a"},{"name":"x"},{"uri":"file:///b"},3]}"#,
+        );
+        let root = |uri: &str, name: &str| RootDef { uri: uri.into(), name: name.into() };
+        assert_eq!(roots.roots, [root("file:///a", "a"), root("file:///b", "")]);
+        assert_eq!(roots.error, "");
+        for bad in ["null", "{}", r#"{"roots":{}}"#] {
+            assert!(!parse_roots_result(bad).error.is_empty(), "{bad}");
+        }
+        let text = written(|out| roots_request(out, 0));
+        assert_eq!(text, r#"{"jsonrpc":"2.0","id":0,"method":"roots/list","params":{}}"#);
+    }
+}

@@ -134,3 +134,94 @@ pub fn write_prompt(out: &mut Vec<u8>, revision: Revision, response: &GetPromptR
     messages.close();
     result.close();
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::jsonrpc::json::proof::written;
+    use crate::wire::protomcp::{PromptMessage, ToolError};
+
+    fn argument(name: &str, required: bool) -> PromptArgument {
+        PromptArgument { name: name.into(), required, title: "A".into(), ..Default::default() }
+    }
+
+    fn prompt() -> PromptDefinition {
+        PromptDefinition {
+            name: "p".into(),
+            title: "P".into(),
+            arguments: vec![argument("x", true), argument("y", false), argument("z", true)],
+            icons_json: r#"[{"src":"i"}]"#.into(),
+            meta_json: "1".into(),
+            ..Default::default()
+        }
+    }
+
+    #[test]
+    fn lists_by_revision() {
+        let prompts = [prompt(), PromptDefinition::default()];
+        let old = written(|out| write_prompts(out, &prompts, Revision::V2025_03_26, None));
+        assert_eq!(
+            old,
+            r#"{"prompts":[{"name":"p","arguments":[{"name":"x","required":true},{"name":"y"},{"name":"z","required":true}]}]}"#
+        );
+        let new = written(|out| write_prompts(out, &prompts, Revision::V2025_11_25, Some("c")));
+        assert_eq!(
+            new,
+            r#"{"prompts":[{"name":"p","title":"P","arguments":[{"name":"x","title":"A","required":true},{"name":"y","title":"A"},{"name":"z","title":"A","required":true}],"icons":[{"src":"i"}]}],"nextCursor":"c"}"#
+        );
+        assert_eq!(warnings(&prompts).len(), 2);
+    }
+
+    #[test]
+    fn missing_arguments_are_named() {
+        let table = [
+            ("{}", vec!["x", "z"]),
+            (r#"{"z":"1"}"#, vec!["x"]),
+            (r#"{"\u0078":"","z":"1"}"#, vec![]),
+            ("broken", vec!["x", "z"]),
+        ];
+        for (arguments, expected) in table {
+            assert_eq!(missing_arguments(&prompt(), arguments), expected, "{arguments}");
+        }
+        let error = missing_error("p", &["x".to_owned(), "z".to_owned()]);
+        assert_eq!(error.code, -32602);
+        assert!(error.message.ends_with("the prompt p needs the arguments: x, z"), "{}", error.message);
+    }
+
+    #[test]
+    fn answers_and_failures() {
+        let described = |text: &str| GetPromptResponse { description: text.into(), ..Default::default() };
+        assert_eq!(answer("p", described("fine")), Ok(described("fine")));
+        assert_eq!(answer("p", described("Prompt not found: q")), Ok(described("Prompt not found: q")));
+        assert_eq!(answer("p", described("Prompt not found: p")).unwrap_err().code, -32602);
+        let failed = |code: &str| {
+            let error = Some(ToolError { error_code: code.into(), ..Default::default() });
+            answer("p", GetPromptResponse { error, ..Default::default() }).unwrap_err().code
+        };
+        assert_eq!((failed("NOT_FOUND"), failed("BROKEN")), (-32602, -32603));
+    }
+
+    #[test]
+    fn messages_have_one_of_two_roles_and_one_block() {
+        let message =
+            |role: &str, content: &str| PromptMessage { role: role.into(), content_json: content.into() };
+        let response = GetPromptResponse {
+            description: "d".into(),
+            messages: vec![
+                message("assistant", r#"{"type":"text","text":"a"}"#),
+                message("system", "bare"),
+                message("user", r#"{"type":"audio","data":"","mimeType":"audio/x"}"#),
+            ],
+            error: None,
+        };
+        let text = written(|out| write_prompt(out, Revision::V2025_11_25, &response));
+        assert_eq!(
+            text,
+            r#"{"description":"d","messages":[{"role":"assistant","content":{"type":"text","text":"a"}},{"role":"user","content":{"type":"text","text":"bare"}},{"role":"user","content":{"type":"audio","data":"","mimeType":"audio/x"}}]}"#
+        );
+        let old = written(|out| write_prompt(out, Revision::V2024_11_05, &response));
+        assert!(!old.contains(r#""type":"audio""#), "{old}");
+        let empty = written(|out| write_prompt(out, Revision::V2024_11_05, &GetPromptResponse::default()));
+        assert_eq!(empty, r#"{"messages":[]}"#);
+    }
+}

@@ -198,3 +198,130 @@ pub fn write_read(out: &mut Vec<u8>, uri: &str, response: &ReadResourceResponse)
     list.close();
     result.close();
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::jsonrpc::json::proof::written;
+    use crate::wire::protomcp::ToolError;
+
+    #[test]
+    fn lists_by_revision() {
+        let full = ResourceDefinition {
+            uri: "a:b".into(),
+            name: "n".into(),
+            description: "d".into(),
+            mime_type: "text/plain".into(),
+            size: 3,
+            title: "T".into(),
+            annotations_json: r#"{"priority":1}"#.into(),
+            icons_json: r#"[{"src":"i"}]"#.into(),
+            meta_json: r#"{"k":1}"#.into(),
+        };
+        let base = r#""mimeType":"text/plain","size":3,"annotations":{"priority":1}"#;
+        let table = [
+            (Revision::V2024_11_05, format!(r#"{{"uri":"a:b","name":"n","description":"d",{base}}}"#)),
+            (
+                Revision::V2025_06_18,
+                format!(
+                    r#"{{"uri":"a:b","name":"n","title":"T","description":"d",{base},"_meta":{{"k":1}}}}"#
+                ),
+            ),
+            (
+                Revision::V2025_11_25,
+                format!(
+                    r#"{{"uri":"a:b","name":"n","title":"T","description":"d","icons":[{{"src":"i"}}],{base},"_meta":{{"k":1}}}}"#
+                ),
+            ),
+        ];
+        for (revision, expected) in table {
+            let text = written(|out| write_resources(out, std::slice::from_ref(&full), revision, None));
+            assert_eq!(text, format!(r#"{{"resources":[{expected}]}}"#), "{revision:?}");
+        }
+        assert!(warnings(&[full]).is_empty());
+    }
+
+    #[test]
+    fn bad_entries_do_not_poison_the_list() {
+        let bad = ResourceDefinition {
+            uri: "a:b".into(),
+            size: -1,
+            annotations_json: r#"{"priority":9}"#.into(),
+            icons_json: "{}".into(),
+            meta_json: "[".into(),
+            ..Default::default()
+        };
+        let resources = [bad, ResourceDefinition { name: "no uri".into(), ..Default::default() }];
+        let text = written(|out| write_resources(out, &resources, Revision::V2025_11_25, Some("c")));
+        assert_eq!(text, r#"{"resources":[{"uri":"a:b","name":"a:b"}],"nextCursor":"c"}"#);
+        assert_eq!(warnings(&resources).len(), 4);
+
+        let templates = [
+            ResourceTemplateDefinition {
+                uri_template: "a:{x}".into(),
+                name: "n".into(),
+                title: "T".into(),
+                icons_json: "1".into(),
+                ..Default::default()
+            },
+            ResourceTemplateDefinition::default(),
+        ];
+        let text = written(|out| write_templates(out, &templates, Revision::V2025_06_18, None));
+        assert_eq!(text, r#"{"resourceTemplates":[{"uriTemplate":"a:{x}","name":"n","title":"T"}]}"#);
+        assert_eq!(template_warnings(&templates).len(), 2);
+    }
+
+    fn text(text: &str) -> ReadResourceResponse {
+        ReadResourceResponse {
+            contents: vec![ResourceContent { text: text.into(), ..Default::default() }],
+            error: None,
+        }
+    }
+
+    #[test]
+    fn reading_tells_answers_from_failures() {
+        for good in ["", "hello", "Resource not found: other:x", "A Resource not found: a:b"] {
+            assert_eq!(read_answer("a:b", text(good)), Ok(text(good)), "{good}");
+        }
+        assert!(read_answer("a:b", ReadResourceResponse::default()).is_ok());
+        for missing in ["Resource not found: a:b", "Resource not found:a:b\n"] {
+            let error = read_answer("a:b", text(missing)).unwrap_err();
+            assert_eq!((error.code, error.data.as_deref()), (-32002, Some(r#"{"uri":"a:b"}"#)), "{missing}");
+        }
+        let failed = |code: &str| {
+            let error = ToolError { error_code: code.into(), message: "m".into(), ..Default::default() };
+            read_answer("a:b", ReadResourceResponse { contents: Vec::new(), error: Some(error) }).unwrap_err()
+        };
+        assert_eq!(failed("NOT_FOUND").code, -32002);
+        assert_eq!(failed("OTHER").code, -32603);
+        assert!(failed("OTHER").message.ends_with(": m"));
+    }
+
+    #[test]
+    fn contents_are_text_or_base64() {
+        let response = ReadResourceResponse {
+            contents: vec![
+                ResourceContent { text: "a\nb".into(), mime_type: "text/plain".into(), ..Default::default() },
+                ResourceContent {
+                    uri: "c:d".into(),
+                    blob: vec![1, 2],
+                    text: "ignored".into(),
+                    meta_json: "{}".into(),
+                    ..Default::default()
+                },
+                ResourceContent { meta_json: "nonsense".into(), ..Default::default() },
+            ],
+            error: None,
+        };
+        let shown = written(|out| write_read(out, "a:b", &response));
+        assert_eq!(
+            shown,
+            r#"{"contents":[{"uri":"a:b","mimeType":"text/plain","text":"a\nb"},{"uri":"c:d","blob":"AQI=","_meta":{}},{"uri":"a:b","text":""}]}"#
+        );
+        let mut out = Vec::new();
+        let blob = vec![7; 3_000_000];
+        let contents = vec![ResourceContent { blob, ..Default::default() }];
+        write_read(&mut out, "a:b", &ReadResourceResponse { contents, error: None });
+        assert!(out.capacity() < out.len() + 512, "{} {}", out.capacity(), out.len());
+    }
+}

@@ -142,3 +142,101 @@ fn write_tool(out: &mut Vec<u8>, tool: &Tool, revision: Revision) {
     }
     object.close();
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::jsonrpc::json::proof::written;
+
+    fn definition() -> ToolDefinition {
+        ToolDefinition {
+            name: "t".into(),
+            title: "T".into(),
+            description: "does\nit".into(),
+            input_schema_json: "{\"type\":\"object\",\n\"properties\":{}}".into(),
+            output_schema_json: r#"{"type":"object"}"#.into(),
+            annotations_json: r#"{"destructiveHint":false}"#.into(),
+            icons_json: r#"[{"src":"a"}]"#.into(),
+            meta_json: r#"{"k":1}"#.into(),
+            task_support: true,
+            ..Default::default()
+        }
+    }
+
+    #[test]
+    fn each_revision_sees_what_it_knows() {
+        let (tool, warning) = from_definition(definition()).unwrap();
+        assert_eq!(warning, None);
+        let base = r#""description":"does\nit","inputSchema":{"type":"object", "properties":{}}"#;
+        let annotations = r#""annotations":{"destructiveHint":false}"#;
+        let output = r#""outputSchema":{"type":"object"}"#;
+        let table = [
+            (Revision::V2024_11_05, format!(r#"{{"name":"t",{base}}}"#)),
+            (Revision::V2025_03_26, format!(r#"{{"name":"t",{base},{annotations}}}"#)),
+            (
+                Revision::V2025_06_18,
+                format!(r#"{{"name":"t","title":"T",{base},{output},{annotations},"_meta":{{"k":1}}}}"#),
+            ),
+            (
+                Revision::V2025_11_25,
+                format!(
+                    r#"{{"name":"t","title":"T","description":"does\nit","icons":[{{"src":"a"}}],"inputSchema":{{"type":"object", "properties":{{}}}},{output},{annotations},"_meta":{{"k":1}}}}"#
+                ),
+            ),
+        ];
+        for (revision, expected) in table {
+            let text = written(|out| write_tools(out, [&tool].into_iter(), revision, None));
+            assert_eq!(text, format!(r#"{{"tools":[{expected}]}}"#), "{revision:?}");
+        }
+    }
+
+    #[test]
+    fn a_list_of_little() {
+        let bare = ToolDefinition { name: "a\"b".into(), ..Default::default() };
+        let (tool, warning) = from_definition(bare).unwrap();
+        assert_eq!(warning, None);
+        let text = written(|out| write_tools(out, [&tool].into_iter(), Revision::V2025_11_25, Some("c")));
+        assert_eq!(text, r#"{"tools":[{"name":"a\"b","inputSchema":{"type":"object"}}],"nextCursor":"c"}"#);
+        let text = written(|out| write_tools(out, [].into_iter(), Revision::V2025_11_25, None));
+        assert_eq!(text, r#"{"tools":[]}"#);
+        assert!(from_definition(ToolDefinition::default()).is_err());
+    }
+
+    #[test]
+    fn what_hosts_would_refuse_is_left_out_with_a_warning() {
+        let bad = ToolDefinition {
+            input_schema_json: "[".into(),
+            output_schema_json: "3".into(),
+            annotations_json: r#"{"title":null}"#.into(),
+            icons_json: "[{}]".into(),
+            meta_json: "1".into(),
+            idempotent_hint: true,
+            ..definition()
+        };
+        let (tool, warning) = from_definition(bad).unwrap();
+        assert_eq!(tool.input_schema, r#"{"type":"object"}"#);
+        assert_eq!(tool.annotations.as_deref(), Some(r#"{"idempotentHint":true}"#));
+        assert_eq!((tool.output_schema, tool.icons, tool.meta), (None, None, None));
+        let warning = warning.unwrap();
+        for word in ["tool t", "input schema", "output schema", "annotations", "icons", "meta"] {
+            assert!(warning.contains(word), "{word}: {warning}");
+        }
+    }
+
+    #[test]
+    fn hints_and_wrapped_output() {
+        let hints = ToolDefinition {
+            read_only_hint: true,
+            open_world_hint: true,
+            annotations_json: String::new(),
+            output_schema_json: r#"{"type":"integer"}"#.into(),
+            ..definition()
+        };
+        let (tool, _) = from_definition(hints).unwrap();
+        assert_eq!(tool.annotations.as_deref(), Some(r#"{"readOnlyHint":true,"openWorldHint":true}"#));
+        assert!(tool.wraps_output && tool.task_support);
+        let both = ToolDefinition { read_only_hint: true, ..definition() };
+        let (tool, _) = from_definition(both).unwrap();
+        assert_eq!(tool.annotations.as_deref(), Some(r#"{"destructiveHint":false}"#));
+    }
+}
