@@ -357,6 +357,10 @@ mod tests {
         for (revision, expected) in table {
             assert_eq!(shown(json, revision), expected, "{revision:?}");
         }
+        let only = |block: &str, revision| shown(&format!("[{block}]"), revision);
+        assert_eq!(only(audio, Revision::V2024_11_05), format!("[{no_audio}]"));
+        let link = r#"{"type":"resource_link","uri":"a:b","name":"n"}"#;
+        assert_eq!(only(link, Revision::V2025_03_26), format!("[{no_link}]"));
     }
 
     #[test]

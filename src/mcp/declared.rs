@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 use crate::jsonrpc::json::{self, Kind};
 
-/// What may be wrong with it, for [`complaint`].
+/// Gives the JSON back, trimmed, if hosts take it.
 pub(super) type Check = fn(&str) -> Option<&str>;
 
 /// A `_meta` object, if it is one.
