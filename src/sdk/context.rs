@@ -20,8 +20,6 @@ pub(crate) trait Link: Send + Sync {
     ///
     /// Why there is none.
     fn ask(&self, message: Msg) -> Result<Msg, ToolError>;
-    /// The caller has news to wait for: somebody must be reading.
-    fn attend(&self);
 }
 
 /// One request, seen from its handler.
@@ -54,7 +52,6 @@ impl Context {
     /// Whether the host no longer wants the answer. A handler that runs for long should look at
     /// times, and answer early; the answer is dropped on the way.
     pub fn is_cancelled(&self) -> bool {
-        self.link.attend();
         self.cancelled.get()
     }
 
@@ -443,8 +440,6 @@ mod tests {
             self.send(message);
             Ok(self.answer.clone())
         }
-
-        fn attend(&self) {}
     }
 
     fn context(answer: Msg, progress_token: &str) -> (Context, Arc<Recorder>) {

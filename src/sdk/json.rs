@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde_json::Value;
 
-/// JSON as text, made from a [`Value`] (see [`json!`](crate::sdk::json)) or from text that is
+/// JSON as text, made from a [`Value`] (see [`json!`](crate::sdk::json!)) or from text that is
 /// JSON already and that is sent as written.
 ///
 /// Where a builder of this module wants a `Json`, both of these work:

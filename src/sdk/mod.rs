@@ -1,4 +1,177 @@
-//! The Rust SDK: what a tool process written in Rust uses.
+//! The Rust SDK: a program that offers tools, resources and prompts to AI applications.
+//!
+//! Such a program is a *tool process*. It does not speak to the application itself: `pmcp` starts
+//! it, speaks the Model Context Protocol with the application, and passes on what concerns the
+//! tools. What is left to write is functions. They block if they like; each call runs on a thread.
+//!
+//! # A first tool
+//!
+//! In `Cargo.toml`, without the bridge (two dependencies, prost and serde_json, are left):
+//!
+//! ```toml
+//! [dependencies]
+//! pmcp-bridge = { version = "0.1", default-features = false }
+//! ```
+//!
+//! In `main.rs`:
+//!
+//! ```no_run
+//! use pmcp_bridge::sdk::{Error, Server, tool};
+//!
+//! fn main() -> Result<(), Error> {
+//!     Server::new()
+//!         .tool(
+//!             tool("add")
+//!                 .description("Add two numbers")
+//!                 .arg::<f64>("a", "The first number")
+//!                 .arg::<f64>("b", "The second number")
+//!                 .handler(|_, args| Ok(args.get::<f64>("a")? + args.get::<f64>("b")?)),
+//!         )
+//!         .run()
+//! }
+//! ```
+//!
+//! Run it with `pmcp dev src/main.rs` in the folder of the package. Started by hand it says so and
+//! ends.
+//!
+//! # Arguments
+//!
+//! [`ToolBuilder::arg`] announces an argument with the JSON Schema of its type; an [`Option`] need
+//! not be given. [`Arg`] can say more about one: a default, bounds, the values to choose from.
+//! [`Args::get`] reads one and says in its error what is wrong with it, so that `?` is all that a
+//! handler needs:
+//!
+//! ```
+//! use pmcp_bridge::sdk::{Arg, tool};
+//!
+//! let forecast = tool("forecast")
+//!     .arg::<String>("city", "Which city")
+//!     .arg::<Option<Vec<String>>>("details", "What to tell beside the temperature")
+//!     .argument(Arg::new::<u32>("days").minimum(1).maximum(14).default(3))
+//!     .handler(|_, args| {
+//!         let city: String = args.get("city")?;
+//!         let details: Vec<String> = args.get_or("details", Vec::new())?;
+//!         let days: u32 = args.get_or("days", 3)?;
+//!         Ok(format!("{city}: sunny for {days} days, {} details", details.len()))
+//!     });
+//! # let _ = forecast;
+//! ```
+//!
+//! Types of your own can be arguments too, see [`Argument`]. [`Args::json`] is the text that the
+//! application sent, for those who would rather parse it themselves; nothing is parsed before a
+//! handler asks.
+//!
+//! # Results and errors
+//!
+//! A handler returns whatever becomes a [`ToolResult`]: a text, a number, a [`Content`] block such
+//! as a picture, or JSON as structured content. A [`ToolError`] has a code, and a suggestion that
+//! helps a model to do better; any other error becomes one by `?`.
+//!
+//! ```
+//! use pmcp_bridge::sdk::{ToolError, ToolResult, json, tool};
+//!
+//! let find = tool("find")
+//!     .arg::<String>("name", "Whom to find")
+//!     .output_schema(json!({
+//!         "type": "object",
+//!         "properties": {"name": {"type": "string"}, "age": {"type": "integer"}},
+//!     }))
+//!     .read_only_hint(true)
+//!     .handler(|_, args| match args.get::<String>("name")?.as_str() {
+//!         "Ada" => Ok(ToolResult::new().structured(json!({"name": "Ada", "age": 36}))),
+//!         name => Err(ToolError::not_found(format!("nobody is called {name}"))
+//!             .suggestion("search by the first name alone")),
+//!     });
+//! # let _ = find;
+//! ```
+//!
+//! A panic is an error too, and the process lives on (unless it was built to abort on panic).
+//! What a tool prints appears on the standard error of `pmcp`.
+//!
+//! # While a call runs
+//!
+//! The [`Context`] reports [progress](Context::progress) and [log lines](Context::log), says
+//! whether the call was [cancelled](Context::is_cancelled), has the application's model
+//! [answer a question](Context::sample) and lists the application's [roots](Context::roots):
+//!
+//! ```
+//! use pmcp_bridge::sdk::{LogLevel, tool};
+//!
+//! let summarize = tool("summarize").arg::<Vec<String>>("files", "What to read").handler(|ctx, args| {
+//!     let files: Vec<String> = args.get("files")?;
+//!     let mut text = String::new();
+//!     for (at, file) in files.iter().enumerate() {
+//!         ctx.check_cancelled()?;
+//!         ctx.progress(at as i64, files.len() as i64, format!("reading {file}"));
+//!         match std::fs::read_to_string(file) {
+//!             Ok(part) => text.push_str(&part),
+//!             Err(error) => ctx.log(LogLevel::Warning, format!("{file}: {error}")),
+//!         }
+//!     }
+//!     Ok(ctx.sample(format!("Summarize this:\n{text}"))?.text())
+//! });
+//! # let _ = summarize;
+//! ```
+//!
+//! # Tools that come and go
+//!
+//! A [hidden](ToolBuilder::hidden) tool is not offered until it is enabled: by a result
+//! ([`ToolResult::enable_tools`]) or on the way to it ([`Context::tools`]). The application learns
+//! of the change by itself.
+//!
+//! ```
+//! use pmcp_bridge::sdk::{Server, ToolResult, tool};
+//!
+//! let server = Server::new()
+//!     .tool(
+//!         tool("log_in")
+//!             .handler(|_, _| Ok(ToolResult::new().text("Welcome.").enable_tools(["send"]))),
+//!     )
+//!     .tool(tool("send").hidden().handler(|_, _| Ok("sent")))
+//!     .tool(tool("lock").handler(|ctx, _| Ok(ctx.tools().set_allowed(["log_in"])?.join(", "))));
+//! # let _ = server;
+//! ```
+//!
+//! # Resources, prompts, completions
+//!
+//! ```
+//! use pmcp_bridge::sdk::{Reference, Server, ToolError, prompt, resource, resource_template};
+//!
+//! let server = Server::new()
+//!     .resource(resource("text://about").mime_type("text/plain").read(|_| Ok("A little server.")))
+//!     .resource_template(resource_template("note://{id}").read(|_, variables| {
+//!         std::fs::read(format!("notes/{}.txt", &variables["id"]))
+//!             .map_err(|error| ToolError::not_found(error.to_string()))
+//!     }))
+//!     .prompt(
+//!         prompt("review")
+//!             .required_arg("language", "Which language the code is in")
+//!             .handler(|_, args| Ok(format!("Review my {} code.", args.get::<String>("language")?))),
+//!     )
+//!     .completion(Reference::prompt("review"), "language", |_, completing| {
+//!         Ok(completing.matching(["Go", "Python", "Rust"]))
+//!     });
+//! # let _ = server;
+//! ```
+//!
+//! [`Context::resource_changed`] tells applications that subscribed to a resource. A clone of a
+//! context may be kept for that by a thread of yours.
+//!
+//! # Middleware
+//!
+//! A [`middleware()`] sees every call of this process's tools before and after it happens; it may
+//! change arguments and results or reject the call.
+//!
+//! # Threads
+//!
+//! As many requests run at once as [`Server::concurrency`] says, each on a thread; what handlers
+//! share must be [`Sync`], as the compiler will say. The program ends when [`Server::run`] returns,
+//! which is when the bridge closes the connection; running calls see themselves cancelled.
+//!
+//! # Beneath
+//!
+//! [`peer`] is the protocol without any IO, `serve` the socket and the threads around it. Imports:
+//! `wire::{frame, protomcp}` and level 0, so that the SDK needs none of the bridge's dependencies.
 
 pub mod peer;
 
@@ -14,6 +187,8 @@ mod prompt;
 mod resource;
 mod result;
 mod serve;
+#[cfg(test)]
+mod serve_tests;
 mod server;
 mod tool;
 

@@ -43,7 +43,7 @@ fn plain(server: Server) -> Server {
                 .read_only_hint(true)
                 .destructive_hint(false)
                 .meta(json!({"origin": "tests"}))
-                .handler(|_, args| Ok(args.get::<String>("text")?)),
+                .handler(|_, args| args.get::<String>("text")),
         )
         .tool(
             tool("add")
