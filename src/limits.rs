@@ -142,6 +142,9 @@ pub const CONSOLE_QUEUE_MAX: usize = 64 * 1024;
 /// Pipes and sockets hold far less; this stops a descendant of it that goes on writing.
 pub const EXIT_DRAIN_MAX: usize = 16 * 1024 * 1024;
 
+/// What a host gets at least for its last messages, however long the end has taken already.
+pub const LAST_FLUSH: Duration = Duration::from_millis(250);
+
 /// What is waited for the last descendants to be gone when we end.
 pub const REAP_WAIT: Duration = Duration::from_millis(100);
 

@@ -28,7 +28,9 @@ use super::{Error, Settings};
 use crate::bridge::{Bridge, Input, Output, Outputs};
 use crate::front::json_lines::Arrived;
 use crate::ids::{Generation, Route, SessionId};
-use crate::limits::{EXIT_DRAIN_MAX, GRACE, HOST_QUEUE_HIGH, READ_BUDGET, REAP_WAIT, TOOL_QUEUE_HIGH};
+use crate::limits::{
+    EXIT_DRAIN_MAX, GRACE, HOST_QUEUE_HIGH, LAST_FLUSH, READ_BUDGET, REAP_WAIT, TOOL_QUEUE_HIGH,
+};
 use crate::log::Level;
 
 const HOST_INPUT: Token = Token(0);
@@ -63,6 +65,8 @@ pub(super) struct EventLoop {
     host_is_slow: bool,
     /// Too much waits for a tool process: the host is not read.
     tool_is_slow: bool,
+    /// When the host went away or we were asked to end.
+    ending_since: Option<Instant>,
     /// The bridge is done; when to stop waiting for a host that does not take its last messages.
     ends_by: Option<Instant>,
     /// The time of this turn.
@@ -98,6 +102,7 @@ impl EventLoop {
             console: Console::open(settings.log_level, CONSOLE),
             host_is_slow: false,
             tool_is_slow: false,
+            ending_since: None,
             ends_by: None,
             now: Instant::now(),
             poll,
@@ -153,6 +158,9 @@ impl EventLoop {
     }
 
     fn tell(&mut self, input: Input<'_>) {
+        if matches!(input, Input::Stop { .. } | Input::SessionClosed(_)) {
+            self.ending_since.get_or_insert(self.now);
+        }
         self.bridge.handle(input, self.now, &mut self.outputs);
     }
 
@@ -458,7 +466,9 @@ impl EventLoop {
                 }
                 Output::Job(job) => self.pool.submit(Work::Bridge(job)),
                 Output::Log(level, text) => self.console.log(level, &text),
-                Output::Exit => self.ends_by = self.ends_by.or(Some(self.now + GRACE)),
+                Output::Exit => {
+                    self.ends_by.get_or_insert(self.last_flush());
+                }
             }
         }
         // Its room is used again.
@@ -478,6 +488,13 @@ impl EventLoop {
                 self.failed_starts.push_back((generation, format!("could not be started: {error}")));
             }
         }
+    }
+
+    /// Until when the host may take its last messages. It could take them all along while running
+    /// calls had their grace, so that is not added.
+    fn last_flush(&self) -> Instant {
+        let since = self.ending_since.unwrap_or(self.now);
+        (since + GRACE).max(self.now + LAST_FLUSH)
     }
 
     /// The bridge is done, and the host has what it shall have or does not take it.
