@@ -9,6 +9,7 @@
 
 use std::collections::VecDeque;
 use std::io;
+use std::os::fd::AsFd as _;
 use std::time::{Duration, Instant};
 
 use mio::event::Event;
@@ -88,8 +89,10 @@ impl EventLoop {
         registry.register(&mut SourceFd(&signals.fd()), SIGNALS, Interest::READABLE).map_err(waits)?;
         let waker = Waker::new(registry, RESULTS).map_err(waits)?;
         let max = settings.bridge.message_max;
-        let host = Host::open(STDIO, max, registry, HOST_INPUT, HOST_OUTPUT)
-            .map_err(|error| Error::new("cannot use standard input and output", error))?;
+        let (stdin, stdout) = (io::stdin(), io::stdout());
+        let host =
+            Host::open(STDIO, max, [stdin.as_fd(), stdout.as_fd()], registry, [HOST_INPUT, HOST_OUTPUT])
+                .map_err(|error| Error::new("cannot use standard input and output", error))?;
         let mut event_loop = Self {
             bridge: Bridge::new(settings.bridge.clone()),
             outputs: Outputs::new(),
@@ -435,6 +438,9 @@ impl EventLoop {
             if self.outputs.is_empty() {
                 break;
             }
+        }
+        if let Some(trouble) = self.host.take_trouble() {
+            self.console.log(Level::Warning, &trouble);
         }
         self.console.report(self.now);
         self.console.flush(self.poll.registry());

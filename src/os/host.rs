@@ -1,7 +1,7 @@
 //! The host at the other end of our standard input and output.
 
 use std::io;
-use std::os::fd::AsFd as _;
+use std::os::fd::BorrowedFd;
 
 use mio::{Interest, Registry, Token};
 
@@ -26,6 +26,8 @@ pub(super) struct Host {
     pub(super) has_lines: bool,
     /// The bridge knows that it is gone.
     is_closed: bool,
+    /// Why it is gone, when it did not just leave.
+    trouble: Option<String>,
 }
 
 /// What one read brought.
@@ -40,16 +42,17 @@ pub(super) enum Progress {
 }
 
 impl Host {
-    /// The host that started us.
+    /// A host that is read from and written to like this; the tokens belong to the two in the
+    /// same order.
     pub(super) fn open(
         session: SessionId,
         max: usize,
+        given: [BorrowedFd<'_>; 2],
         registry: &Registry,
-        input_token: Token,
-        output_token: Token,
+        [input_token, output_token]: [Token; 2],
     ) -> io::Result<Self> {
-        let mut input = Stdio::open(io::stdin().as_fd(), false)?;
-        let output = Stdio::open(io::stdout().as_fd(), true)?;
+        let mut input = Stdio::open(given[0], false)?;
+        let output = Stdio::open(given[1], true)?;
         let is_watched = input.register(registry, input_token, Interest::READABLE)?;
         Ok(Self {
             session,
@@ -60,6 +63,7 @@ impl Host {
             is_parsing: false,
             has_lines: false,
             is_closed: false,
+            trouble: None,
         })
     }
 
@@ -84,9 +88,26 @@ impl Host {
                 Progress::Blocked
             }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => Progress::Data(0),
-            // A terminal that hung up says EIO; whatever it is, nothing more will come.
-            Ok(_) | Err(_) => Progress::End,
+            Ok(_) => Progress::End,
+            Err(error) => {
+                // Whatever it is, nothing more will come.
+                self.note_trouble("reading from", &error);
+                Progress::End
+            }
         }
+    }
+
+    fn note_trouble(&mut self, doing: &str, error: &io::Error) {
+        let has_left = matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset);
+        // What a terminal that hung up says.
+        if !has_left && error.raw_os_error() != Some(libc::EIO) {
+            self.trouble = Some(format!("{doing} the host failed: {error}"));
+        }
+    }
+
+    /// A sentence about why it is gone, if that is not the usual.
+    pub(super) fn take_trouble(&mut self) -> Option<String> {
+        self.trouble.take()
     }
 
     /// Nothing more is read.
@@ -126,11 +147,78 @@ impl Host {
     /// Writes what fits. A host that does not listen any more is gone altogether.
     pub(super) fn flush(&mut self, registry: &Registry) {
         if let Some(output) = &mut self.output
-            && output.flush(registry).is_err()
+            && let Err(error) = output.flush(registry)
         {
+            self.note_trouble("writing to", &error);
             self.output = None;
             self.has_lines = false;
             self.end_input(registry);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::io::{Read as _, Write as _};
+    use std::os::fd::AsFd as _;
+
+    use mio::Poll;
+
+    use super::*;
+
+    const TOKENS: [Token; 2] = [Token(0), Token(1)];
+
+    fn host(input: BorrowedFd<'_>, output: BorrowedFd<'_>, poll: &Poll) -> Host {
+        Host::open(SessionId(0), 1000, [input, output], poll.registry(), TOKENS).unwrap()
+    }
+
+    #[test]
+    fn the_end_of_its_input_is_told_once_when_all_is_handed_out() {
+        let poll = Poll::new().unwrap();
+        let (reader, mut writer) = io::pipe().unwrap();
+        let (mut answers, output) = io::pipe().unwrap();
+        let mut host = host(reader.as_fd(), output.as_fd(), &poll);
+        drop(output);
+        assert!(!host.is_readable());
+        assert_eq!(host.read(), Progress::Blocked);
+        writer.write_all(b"{}\n").unwrap();
+        assert_eq!(host.read(), Progress::Data(3));
+        assert!(host.lines.next().is_some());
+        drop(writer);
+        assert_eq!(host.read(), Progress::End);
+        host.end_input(poll.registry());
+        host.is_parsing = true;
+        assert!(!host.closes_now());
+        host.is_parsing = false;
+        assert!(host.closes_now());
+        assert!(!host.closes_now());
+        // It may be waiting for answers all the same.
+        host.send(b"{}".to_vec());
+        host.flush(poll.registry());
+        drop(host);
+        let mut text = String::new();
+        answers.read_to_string(&mut text).unwrap();
+        assert_eq!(text, "{}\n");
+    }
+
+    #[test]
+    fn one_that_does_not_listen_is_gone_and_only_odd_ends_are_explained() {
+        let poll = Poll::new().unwrap();
+        let (reader, _writer) = io::pipe().unwrap();
+        let (answers, output) = io::pipe().unwrap();
+        let mut left = host(reader.as_fd(), output.as_fd(), &poll);
+        drop(answers);
+        left.send(b"{}".to_vec());
+        left.flush(poll.registry());
+        assert!(left.closes_now());
+        assert_eq!((left.waiting(), left.take_trouble()), (0, None));
+
+        let full = File::options().write(true).open("/dev/full").unwrap();
+        let mut odd = host(reader.as_fd(), full.as_fd(), &poll);
+        odd.send(b"{}".to_vec());
+        odd.flush(poll.registry());
+        assert!(odd.closes_now());
+        assert!(odd.take_trouble().unwrap().starts_with("writing to the host failed: "));
     }
 }

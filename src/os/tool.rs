@@ -341,3 +341,116 @@ impl Printed {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::net::UnixStream as Peer;
+    use std::time::Duration;
+
+    use mio::{Events, Poll};
+
+    use super::*;
+    use crate::wire::envelope::{Received, call_frame};
+
+    fn pair(poll: &Poll) -> (Connection, Peer) {
+        let (ours, peer) = Peer::pair().unwrap();
+        ours.set_nonblocking(true).unwrap();
+        let mut stream = UnixStream::from_std(ours);
+        poll.registry().register(&mut stream, Token(7), Interest::READABLE).unwrap();
+        (Connection::new(stream, Token(7), 1 << 20), peer)
+    }
+
+    /// What the poll says next about the connection.
+    fn wait(poll: &mut Poll, connection: &mut Connection) {
+        let mut events = Events::with_capacity(8);
+        poll.poll(&mut events, Some(Duration::from_secs(20))).unwrap();
+        assert!(!events.is_empty(), "nothing happened");
+        for event in &events {
+            connection.ready.note(event);
+            connection.is_full &= !event.is_writable();
+        }
+    }
+
+    #[test]
+    fn every_part_of_every_generation_has_a_token_of_its_own() {
+        for generation in [0, 1, 77].map(Generation) {
+            for part in Part::ALL {
+                assert_eq!(Part::of(part.token(6, generation), 6), Some((generation, part)));
+            }
+        }
+        assert_eq!(Part::of(Token(5), 6), None);
+    }
+
+    #[test]
+    fn an_end_right_behind_the_last_bytes_is_not_missed() {
+        for (cut, reason) in
+            [(0, "closed its connection"), (3, "closed its connection in the middle of a message")]
+        {
+            let mut poll = Poll::new().unwrap();
+            let (mut connection, mut peer) = pair(&poll);
+            let frame = call_frame("1", "add", "{}", "");
+            peer.write_all(&frame).unwrap();
+            peer.write_all(&frame[..cut]).unwrap();
+            drop(peer);
+            wait(&mut poll, &mut connection);
+            assert_eq!(connection.read(), Progress::Data(frame.len() + cut));
+            assert!(matches!(connection.reader.next(), Ok(Some(Received::Envelope(_)))));
+            assert!(matches!(connection.reader.next(), Ok(None)));
+            assert!(connection.ready.is_readable(), "the end must be looked for");
+            assert_eq!(connection.read(), Progress::End);
+            assert_eq!(connection.end_reason(), reason);
+        }
+    }
+
+    #[test]
+    fn an_end_after_a_short_read_is_news_of_its_own() {
+        let mut poll = Poll::new().unwrap();
+        let (mut connection, mut peer) = pair(&poll);
+        peer.write_all(&call_frame("1", "add", "{}", "")).unwrap();
+        wait(&mut poll, &mut connection);
+        assert!(matches!(connection.read(), Progress::Data(_)));
+        assert!(!connection.ready.is_readable());
+        drop(peer);
+        wait(&mut poll, &mut connection);
+        assert_eq!(connection.read(), Progress::End);
+    }
+
+    #[test]
+    fn a_slow_tool_process_gets_everything_in_the_end() {
+        let mut poll = Poll::new().unwrap();
+        let (mut connection, mut peer) = pair(&poll);
+        let message: Vec<u8> = (0..1_000_000u32).map(|i| (i / 3) as u8).collect();
+        connection.send(message.clone());
+        connection.flush(poll.registry());
+        assert!(connection.is_full && connection.waiting() > 0);
+        let mut received = vec![0; message.len()];
+        let mut count = 0;
+        while connection.waiting() > 0 {
+            count += peer.read(&mut received[count..]).unwrap();
+            // The peer reads what fits into the socket, so there may be no news yet.
+            let mut events = Events::with_capacity(8);
+            poll.poll(&mut events, Some(Duration::ZERO)).unwrap();
+            connection.is_full &= !events.iter().any(|event| event.is_writable());
+            connection.flush(poll.registry());
+        }
+        assert!(!connection.is_watched_for_room);
+        peer.read_exact(&mut received[count..]).unwrap();
+        assert!(received == message);
+    }
+
+    #[test]
+    fn one_that_takes_nothing_any_more_is_read_to_its_end() {
+        let poll = Poll::new().unwrap();
+        let (mut connection, mut peer) = pair(&poll);
+        peer.write_all(&call_frame("1", "add", "{}", "")).unwrap();
+        peer.shutdown(std::net::Shutdown::Read).unwrap();
+        connection.send(vec![1; 10]);
+        connection.flush(poll.registry());
+        assert_eq!(connection.waiting(), 0);
+        assert!(matches!(connection.read(), Progress::Data(_)));
+        // It has not closed, but there is no use in it.
+        assert_eq!(connection.read(), Progress::End);
+        connection.send(vec![1; 10]);
+        assert_eq!(connection.waiting(), 0);
+    }
+}
