@@ -49,6 +49,13 @@ pub const TRANSFERS_MAX: usize = 64;
 /// message): otherwise each could hold that much.
 pub const TRANSFERS_BYTES_MAX: usize = 256 * 1024 * 1024;
 
+/// Fields of one message of a tool process, entries of lists included. In memory an entry takes
+/// some hundred bytes even if it is empty.
+pub const ENTRIES_MAX: usize = 65_536;
+
+/// Bytes of a list of prompts, whose entries have entries of their own.
+pub const PROMPT_LIST_MAX: usize = 4 * 1024 * 1024;
+
 /// Questions (sampling, roots) that may be open to one host at once.
 pub const HOST_REQUESTS_MAX: usize = 256;
 

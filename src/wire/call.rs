@@ -15,6 +15,7 @@ use super::protomcp;
 pub(super) mod tag {
     pub(in crate::wire) const CALL_TOOL: u32 = 3;
     pub(in crate::wire) const CALL_RESULT: u32 = 6;
+    pub(in crate::wire) const PROMPT_LIST: u32 = 41;
     pub(in crate::wire) const REQUEST_ID: u32 = 14;
     pub(in crate::wire) const NAMESPACE: u32 = 15;
 
@@ -41,6 +42,12 @@ pub(super) mod tag {
 /// Why bytes are not the message that they should be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DecodeError(Box<str>);
+
+impl DecodeError {
+    pub(super) fn new(reason: String) -> Self {
+        Self(reason.into())
+    }
+}
 
 impl fmt::Display for DecodeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -5,14 +5,14 @@ use std::borrow::Cow;
 use std::fmt;
 
 use prost::Message;
-use prost::encoding::{DecodeContext, decode_key, skip_field};
+use prost::encoding::{DecodeContext, decode_key, decode_varint, skip_field};
 
 use super::call::tag;
 pub use super::call::{CallResult, DecodeError, call_frame};
 use super::frame::{Cut, FrameError, FrameReader};
 use super::protomcp::{self, envelope::Msg};
 use super::transfer::{Raw, Transfers};
-use crate::limits::RAW_DISCARD_MAX;
+use crate::limits::{ENTRIES_MAX, PROMPT_LIST_MAX, RAW_DISCARD_MAX};
 
 /// What came from a tool process.
 #[derive(Clone, Debug, PartialEq)]
@@ -147,7 +147,7 @@ impl Reader {
                 Ok(Some(tag::CALL_RESULT)) => {
                     return Ok(Some(Received::CallResult { frame: self.frames.body(body) }));
                 }
-                Ok(Some(_)) => match protomcp::Envelope::decode(self.frames.peek(&body)) {
+                Ok(Some(_)) => match decode(self.frames.peek(&body)) {
                     Ok(envelope) => {
                         // A large frame is not needed beside what was decoded from it.
                         drop(body);
@@ -155,7 +155,7 @@ impl Reader {
                             return Ok(Some(received));
                         }
                     }
-                    Err(error) => return Ok(Some(undecodable(error.into()))),
+                    Err(error) => return Ok(Some(undecodable(error))),
                 },
                 Err(error) => return Ok(Some(undecodable(error))),
             }
@@ -190,6 +190,40 @@ impl Reader {
 
 fn undecodable(error: DecodeError) -> Received<'static> {
     Received::Undecodable { reason: format!("a frame could not be decoded: {error}") }
+}
+
+/// Decodes an envelope that does not unfold to many times its size: an empty entry of a list
+/// takes two bytes here and hundreds of them in memory.
+fn decode(body: &[u8]) -> Result<protomcp::Envelope, DecodeError> {
+    let mut rest = body;
+    while !rest.is_empty() {
+        let (tag, wire_type) = decode_key(&mut rest)?;
+        let field = rest;
+        skip_field(wire_type, tag, &mut rest, DecodeContext::default())?;
+        if !tag::is_message(tag) {
+            continue;
+        }
+        let message = &field[..field.len() - rest.len()];
+        // Of all lists only that of the prompts has lists in its entries.
+        if tag == tag::PROMPT_LIST && message.len() > PROMPT_LIST_MAX {
+            return Err(DecodeError::new(format!(
+                "a list of prompts is longer than {PROMPT_LIST_MAX} bytes"
+            )));
+        }
+        let mut message = message;
+        decode_varint(&mut message)?;
+        for count in 0.. {
+            if message.is_empty() {
+                break;
+            }
+            if count >= ENTRIES_MAX {
+                return Err(DecodeError::new(format!("a message has more than {ENTRIES_MAX} entries")));
+            }
+            let (tag, wire_type) = decode_key(&mut message)?;
+            skip_field(wire_type, tag, &mut message, DecodeContext::default())?;
+        }
+    }
+    Ok(protomcp::Envelope::decode(body)?)
 }
 
 /// Which message an envelope holds, by one walk over its top-level fields: the number of the last
@@ -297,6 +331,27 @@ mod tests {
         for pieces in cuttings(stream.len()) {
             assert_eq!(read(&mut Reader::new(1000), stream, &pieces), expected, "{pieces:?}");
         }
+    }
+
+    #[test]
+    fn a_message_does_not_unfold_to_many_times_its_size() {
+        for (message, entries) in [(5u8, ENTRIES_MAX + 1), (32, ENTRIES_MAX + 1), (9, ENTRIES_MAX + 1)] {
+            let body = [0x0a, 0x00].repeat(entries);
+            let mut frame = Vec::new();
+            prost::encoding::encode_key(
+                message.into(),
+                prost::encoding::WireType::LengthDelimited,
+                &mut frame,
+            );
+            prost::encoding::encode_varint(body.len() as u64, &mut frame);
+            frame.extend_from_slice(&body);
+            assert!(decode(&frame).unwrap_err().to_string().contains("entries"), "message {message}");
+        }
+        let prompt = [vec![0x0a, 0x80, 0x80, 0x80, 0x04], vec![0x1a, 0x00].repeat(4 << 20)].concat();
+        let mut frame = vec![0xca, 0x02];
+        prost::encoding::encode_varint(prompt.len() as u64, &mut frame);
+        frame.extend_from_slice(&prompt);
+        assert!(decode(&frame).unwrap_err().to_string().contains("list of prompts"));
     }
 
     #[test]
