@@ -123,18 +123,22 @@ impl Bridge {
             Work::Refresh(kind) => (*kind, true),
             _ => return self.mismatch(id, now, out),
         };
-        let changed = match (kind, msg) {
+        let seen = &mut self.seen;
+        let (changed, warnings) = match (kind, msg) {
             (ListKind::Resources, Msg::ResourceListResponse(list)) => {
-                replace(&mut self.seen.resources, list.resources)
+                replace(&mut seen.resources, list.resources, resource::warnings)
             }
             (ListKind::Templates, Msg::ResourceTemplateListResponse(list)) => {
-                replace(&mut self.seen.templates, list.templates)
+                replace(&mut seen.templates, list.templates, resource::template_warnings)
             }
             (ListKind::Prompts, Msg::PromptListResponse(list)) => {
-                replace(&mut self.seen.prompts, list.prompts)
+                replace(&mut seen.prompts, list.prompts, prompt::warnings)
             }
             _ => return self.mismatch(id, now, out),
         };
+        for warning in warnings {
+            log(out, Level::Warning, warning);
+        }
         if refresh {
             self.calls.remove(&id);
             self.release(generation);
@@ -316,18 +320,28 @@ impl Bridge {
 impl Seen {
     /// The list is empty from now on; says whether hosts saw another one.
     fn forget(&mut self, kind: ListKind) -> bool {
+        fn clear<T>(seen: &mut Option<Vec<T>>) -> bool {
+            seen.replace(Vec::new()).is_some_and(|seen| !seen.is_empty())
+        }
         match kind {
-            ListKind::Tools => replace(&mut self.tools, Vec::new()),
-            ListKind::Resources => replace(&mut self.resources, Vec::new()),
-            ListKind::Templates => replace(&mut self.templates, Vec::new()),
-            ListKind::Prompts => replace(&mut self.prompts, Vec::new()),
+            ListKind::Tools => clear(&mut self.tools),
+            ListKind::Resources => clear(&mut self.resources),
+            ListKind::Templates => clear(&mut self.templates),
+            ListKind::Prompts => clear(&mut self.prompts),
         }
     }
 }
 
-/// Stores the newer list and says whether hosts saw another one.
-fn replace<T: PartialEq>(seen: &mut Option<Vec<T>>, list: Vec<T>) -> bool {
-    let changed = seen.as_ref().is_some_and(|seen| *seen != list);
-    *seen = Some(list);
-    changed
+/// Stores the newer list and says whether hosts saw another one, and what is wrong with it if
+/// that was not said before.
+fn replace<T: PartialEq>(
+    seen: &mut Option<Vec<T>>,
+    list: Vec<T>,
+    warnings: impl FnOnce(&[T]) -> Vec<String>,
+) -> (bool, Vec<String>) {
+    if seen.as_ref() == Some(&list) {
+        return (false, Vec::new());
+    }
+    let warnings = warnings(&list);
+    (seen.replace(list).is_some(), warnings)
 }

@@ -11,7 +11,7 @@ use crate::limits::{
     SETTLE,
 };
 use crate::log::Level;
-use crate::wire::protomcp::{ListToolsRequest, envelope::Msg};
+use crate::wire::protomcp::{ListToolsRequest, ReloadResponse, envelope::Msg};
 
 use super::call::Stage;
 use super::process::{Phase, Process};
@@ -133,11 +133,25 @@ impl Bridge {
         self.tell(generation, request_id, Msg::ListTools(ListToolsRequest {}), out);
     }
 
-    /// The tool process said that its handshake is complete.
-    pub(super) fn handshake_complete(&mut self, generation: Generation, now: Instant) {
+    /// The tool process said that its handshake is complete, or that it will not serve.
+    pub(super) fn handshake_ended(
+        &mut self,
+        generation: Generation,
+        response: ReloadResponse,
+        now: Instant,
+        out: &mut Outputs,
+    ) {
         let Some(process) = self.processes.get_mut(&generation) else { return };
-        if let Phase::Handshaking { quiet_at: Some(_), .. } = process.phase {
-            process.phase = Phase::Settling { until: now + SETTLE };
+        match process.phase {
+            Phase::Handshaking { .. } if !response.success => {
+                process.end_reason = Some(format!("refused to serve: {}", response.error));
+                process.phase = Phase::Ending { kill_at: None };
+                out.push(Output::Kill { generation, now: true });
+            }
+            Phase::Handshaking { quiet_at: Some(_), .. } => {
+                process.phase = Phase::Settling { until: now + SETTLE };
+            }
+            _ => {}
         }
     }
 

@@ -87,7 +87,7 @@ impl Bridge {
             Msg::RegisterMiddleware(request) => {
                 self.middleware_registered(generation, request_id, request, now, out);
             }
-            Msg::ReloadResponse(_) => self.handshake_complete(generation, now),
+            Msg::ReloadResponse(response) => self.handshake_ended(generation, response, now, out),
             Msg::EnableTools(request) => {
                 self.list_request(generation, request_id, out, |list| list.enable(request.tool_names));
             }

@@ -50,6 +50,19 @@ fn nothing_but_acknowledgements_is_sent_during_the_handshake() {
 }
 
 #[test]
+fn a_process_that_refuses_to_serve_is_ended_with_its_reason() {
+    let mut scene = Scene::new();
+    scene.initialize("2025-11-25");
+    scene.call(1, "a");
+    scene.started(1);
+    scene.declare(1, &["a"], 1);
+    scene.tool(1, "", Msg::ReloadResponse(ReloadResponse { success: false, error: "no database".into() }));
+    assert_eq!(scene.orders(), ["kill 1"]);
+    scene.exited(1, "was killed by signal 9 (SIGKILL)", "");
+    assert!(text(&scene.heard_one()).contains("refused to serve: no database"));
+}
+
+#[test]
 fn hidden_tools_are_never_seen() {
     let mut scene = Scene::new();
     scene.initialize("2025-11-25");
