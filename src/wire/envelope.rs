@@ -347,7 +347,7 @@ mod tests {
             frame.extend_from_slice(&body);
             assert!(decode(&frame).unwrap_err().to_string().contains("entries"), "message {message}");
         }
-        let prompt = [vec![0x0a, 0x80, 0x80, 0x80, 0x04], vec![0x1a, 0x00].repeat(4 << 20)].concat();
+        let prompt = [vec![0x0a, 0x80, 0x80, 0x80, 0x04], [0x1a, 0x00].repeat(4 << 20)].concat();
         let mut frame = vec![0xca, 0x02];
         prost::encoding::encode_varint(prompt.len() as u64, &mut frame);
         frame.extend_from_slice(&prompt);

@@ -75,7 +75,7 @@ impl Scene {
     /// What must hold after every input.
     fn check(&self) {
         let bridge = &self.bridge;
-        if bridge.calls.len() > 100 && bridge.calls.len() % 100 != 0 {
+        if bridge.calls.len() > 100 && !bridge.calls.len().is_multiple_of(100) {
             return; // Long queues are looked at now and then.
         }
         for session in bridge.sessions.values() {

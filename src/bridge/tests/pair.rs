@@ -260,7 +260,7 @@ impl Story {
         let answer = match &request.work {
             Work::Call { .. } => {
                 let text = if big { "z".repeat(300_000) } else { "ok".to_owned() };
-                let enable_tools = if pick % 5 == 0 { vec!["b".to_owned()] } else { Vec::new() };
+                let enable_tools = if pick.is_multiple_of(5) { vec!["b".to_owned()] } else { Vec::new() };
                 let result_json = json!([{"type": "text", "text": text}]).to_string();
                 Msg::CallResult(CallToolResponse { result_json, enable_tools, ..Default::default() })
             }
@@ -268,7 +268,7 @@ impl Story {
             Work::Prompt { .. } => Msg::GetPromptResponse(GetPromptResponse::default()),
             Work::Complete(_) => Msg::CompletionResponse(CompletionResponse::default()),
             Work::Intercept(_) => Msg::MiddlewareInterceptResponse(MiddlewareInterceptResponse {
-                reject: pick % 7 == 0,
+                reject: pick.is_multiple_of(7),
                 ..Default::default()
             }),
         };
