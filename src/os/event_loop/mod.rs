@@ -18,21 +18,21 @@ use mio::{Events, Interest, Poll, Token, Waker};
 
 use super::child;
 use super::console::Console;
-use super::host::{Host, Progress};
-use super::pool::{Done, Pool, Work};
+use super::host::Host;
+use super::pool::{Pool, Work};
 use super::signals::{Signal, Signals};
-use super::sys::{self, Ended};
-use super::tool::{Part, Tool};
+use super::sys;
+use super::tool::Tool;
 use super::tool_socket;
 use super::watch::Watcher;
 use super::{Error, Settings};
 use crate::bridge::{Bridge, Input, Output, Outputs};
-use crate::front::json_lines::Arrived;
-use crate::ids::{Generation, Route, SessionId};
-use crate::limits::{
-    EXIT_DRAIN_MAX, GRACE, HOST_QUEUE_HIGH, LAST_FLUSH, READ_BUDGET, REAP_WAIT, TOOL_QUEUE_HIGH,
-};
+use crate::ids::{Generation, SessionId};
+use crate::limits::{GRACE, HOST_QUEUE_HIGH, LAST_FLUSH, REAP_WAIT, TOOL_QUEUE_HIGH};
 use crate::log::Level;
+
+mod reading;
+mod tools;
 
 const HOST_INPUT: Token = Token(0);
 const HOST_OUTPUT: Token = Token(1);
@@ -221,17 +221,6 @@ impl EventLoop {
         }
     }
 
-    fn note_tool(&mut self, token: Token, event: &Event) {
-        let Some((generation, part)) = Part::of(token, FIRST_TOOL) else { return };
-        // One that has ended within this turn is not there any more.
-        let Some(tool) = self.tools.iter_mut().find(|tool| tool.generation == generation) else { return };
-        tool.note(part, event);
-        let max = self.settings.bridge.message_max;
-        if part == Part::Socket && tool.accept(max, self.poll.registry(), FIRST_TOOL, &mut self.console) {
-            self.tell(Input::ToolConnected(generation));
-        }
-    }
-
     fn take_signals(&mut self) {
         for signal in self.signals.take() {
             match signal {
@@ -240,186 +229,6 @@ impl EventLoop {
                 Signal::Child => self.reap(),
             }
         }
-    }
-
-    /// Hands what the host said to the bridge: one buffer full, or a large line's share.
-    fn read_host(&mut self) {
-        let mut budget = READ_BUDGET;
-        while self.host.is_readable() && self.reads_host() && budget > 0 {
-            if self.hand_out_lines() {
-                break;
-            }
-            match self.host.read() {
-                Progress::Data(count) => budget = budget.saturating_sub(count),
-                Progress::Blocked => break,
-                Progress::End => self.end_host_input(),
-            }
-            if self.hand_out_lines() {
-                break;
-            }
-        }
-        if self.host.closes_now() {
-            self.tell(Input::SessionClosed(self.host.session));
-        }
-    }
-
-    /// Hands out the lines that were read. True if there were any.
-    fn hand_out_lines(&mut self) -> bool {
-        let mut any = false;
-        let route = Route::session(self.host.session);
-        loop {
-            // Asked for each message: how much waits in the bridge changes with it.
-            if self.host.is_parsing || !self.bridge.reads_host() && !self.host.ready.is_closed() {
-                self.host.has_lines = true;
-                return true;
-            }
-            match self.host.lines.next() {
-                Some(Arrived::Message(message)) => {
-                    self.bridge.handle(Input::Host { route, message }, self.now, &mut self.outputs);
-                }
-                Some(Arrived::Large(line)) => {
-                    self.host.is_parsing = true;
-                    self.pool.submit(Work::ParseLine(self.host.session, line));
-                }
-                None => {
-                    self.host.has_lines = false;
-                    return any;
-                }
-            }
-            any = true;
-        }
-    }
-
-    /// Its last line may have no end. All lines before it were handed out: otherwise it would not
-    /// have been read to its end.
-    fn end_host_input(&mut self) {
-        let route = Route::session(self.host.session);
-        match self.host.lines.finish() {
-            Some(Arrived::Message(message)) => {
-                self.bridge.handle(Input::Host { route, message }, self.now, &mut self.outputs);
-            }
-            Some(Arrived::Large(line)) => {
-                self.host.is_parsing = true;
-                self.pool.submit(Work::ParseLine(self.host.session, line));
-            }
-            None => {}
-        }
-        self.host.end_input(self.poll.registry());
-    }
-
-    /// Hands what a tool process said to the bridge, and shows what it printed.
-    fn read_tool(&mut self, index: usize) {
-        if self.reads_tools() {
-            self.read_connection(index, READ_BUDGET, false);
-        }
-        let tool = &mut self.tools[index];
-        if tool.has_printed() {
-            tool.show_printed(&mut self.console, self.now);
-        }
-    }
-
-    /// Reads until something came that the bridge can work on, or to the end if `is_last`.
-    fn read_connection(&mut self, index: usize, budget: usize, is_last: bool) {
-        let Tool { connection: slot, generation, .. } = &mut self.tools[index];
-        let generation = *generation;
-        let Some(connection) = slot else { return };
-        let mut left = budget;
-        let mut reason = None;
-        while connection.ready.is_readable() && left > 0 && reason.is_none() {
-            match connection.read() {
-                Progress::Data(count) => left = left.saturating_sub(count),
-                Progress::Blocked => break,
-                Progress::End => reason = Some(connection.end_reason().to_owned()),
-            }
-            let mut any = false;
-            loop {
-                match connection.reader.next() {
-                    Ok(Some(received)) => {
-                        let input = Input::Tool { generation, received };
-                        self.bridge.handle(input, self.now, &mut self.outputs);
-                        any = true;
-                    }
-                    Ok(None) => break,
-                    Err(error) => {
-                        reason = Some(format!("broke the rules of the wire: {error}"));
-                        break;
-                    }
-                }
-            }
-            if any && !is_last {
-                break;
-            }
-        }
-        if let Some(reason) = reason {
-            *slot = None;
-            self.tell(Input::ToolDisconnected { generation, reason });
-        }
-    }
-
-    fn take_results(&mut self) {
-        while let Some(done) = self.pool.take() {
-            match done {
-                Done::Bridge(done) => self.tell(Input::JobDone(done)),
-                Done::Parsed(session, message) => {
-                    self.host.is_parsing = false;
-                    self.tell(Input::Host { route: Route::session(session), message });
-                    if self.host.closes_now() {
-                        self.tell(Input::SessionClosed(session));
-                    }
-                }
-            }
-        }
-    }
-
-    fn watch_files(&mut self) {
-        let Some(watch) = &self.settings.watch else { return };
-        let watched = Watcher::new(watch).and_then(|watcher| {
-            self.poll.registry().register(&mut SourceFd(&watcher.fd()), FILES, Interest::READABLE)?;
-            Ok(watcher)
-        });
-        match watched {
-            Ok(watcher) => self.watcher = Some(watcher),
-            Err(error) => {
-                let text = format!("changes of files go unnoticed: {}: {error}", watch.root.display());
-                self.console.log(Level::Warning, &text);
-            }
-        }
-    }
-
-    fn take_file_changes(&mut self) {
-        let Some(watcher) = &mut self.watcher else { return };
-        watcher.walk(self.now);
-        if let Some(trouble) = watcher.take_trouble() {
-            self.console.log(Level::Warning, &trouble);
-        }
-        if let Some(cause) = watcher.due(self.now) {
-            self.tell(Input::FilesChanged { cause });
-        }
-    }
-
-    /// Reaps all that ended. Of a tool process everything that it said is read before.
-    fn reap(&mut self) {
-        while let Some(ended) = sys::peek_ended(None) {
-            if let Some(index) = self.tools.iter().position(|tool| tool.pid == ended.pid) {
-                self.tool_ended(index, ended);
-            }
-            if !sys::reap(ended.pid) {
-                return;
-            }
-        }
-    }
-
-    fn tool_ended(&mut self, index: usize, ended: Ended) {
-        // The leader is not reaped yet, so its group's id is nobody else's.
-        self.tools[index].kill(libc::SIGKILL);
-        if let Some(connection) = &mut self.tools[index].connection {
-            connection.ready.note_closed();
-            self.read_connection(index, EXIT_DRAIN_MAX, true);
-        }
-        let mut tool = self.tools.remove(index);
-        let stderr = tool.finish_printed(&mut self.console, self.now);
-        let how = child::describe(ended.how);
-        self.tell(Input::ToolExited { generation: tool.generation, how, stderr });
     }
 
     /// Does what the bridge wants and writes what fits. A host that is found to be gone on the way
@@ -479,21 +288,6 @@ impl EventLoop {
         }
         // Its room is used again.
         self.outputs = outputs;
-    }
-
-    fn tool(&mut self, generation: Generation) -> Option<&mut Tool> {
-        self.tools.iter_mut().find(|tool| tool.generation == generation)
-    }
-
-    fn start(&mut self, generation: Generation) {
-        let Settings { launch, socket, bridge, .. } = &self.settings;
-        let registry = self.poll.registry();
-        match Tool::start(launch, socket.as_deref(), generation, bridge.message_max, registry, FIRST_TOOL) {
-            Ok(tool) => self.tools.push(tool),
-            Err(error) => {
-                self.failed_starts.push_back((generation, format!("could not be started: {error}")));
-            }
-        }
     }
 
     /// Until when the host may take its last messages. It could take them all along while running

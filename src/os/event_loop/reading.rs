@@ -1,0 +1,141 @@
+//! Each source's share of a turn: what hosts, tool processes and workers said, handed to the bridge.
+
+use super::EventLoop;
+use crate::bridge::Input;
+use crate::front::json_lines::Arrived;
+use crate::ids::Route;
+use crate::limits::READ_BUDGET;
+use crate::os::host::Progress;
+use crate::os::pool::{Done, Work};
+use crate::os::tool::Tool;
+
+impl EventLoop {
+    /// Hands what the host said to the bridge: one buffer full, or a large line's share.
+    pub(super) fn read_host(&mut self) {
+        let mut budget = READ_BUDGET;
+        while self.host.is_readable() && self.reads_host() && budget > 0 {
+            if self.hand_out_lines() {
+                break;
+            }
+            match self.host.read() {
+                Progress::Data(count) => budget = budget.saturating_sub(count),
+                Progress::Blocked => break,
+                Progress::End => self.end_host_input(),
+            }
+            if self.hand_out_lines() {
+                break;
+            }
+        }
+        if self.host.closes_now() {
+            self.tell(Input::SessionClosed(self.host.session));
+        }
+    }
+
+    /// Hands out the lines that were read. True if there were any.
+    fn hand_out_lines(&mut self) -> bool {
+        let mut any = false;
+        let route = Route::session(self.host.session);
+        loop {
+            // Asked for each message: how much waits in the bridge changes with it.
+            if self.host.is_parsing || !self.bridge.reads_host() && !self.host.ready.is_closed() {
+                self.host.has_lines = true;
+                return true;
+            }
+            match self.host.lines.next() {
+                Some(Arrived::Message(message)) => {
+                    self.bridge.handle(Input::Host { route, message }, self.now, &mut self.outputs);
+                }
+                Some(Arrived::Large(line)) => {
+                    self.host.is_parsing = true;
+                    self.pool.submit(Work::ParseLine(self.host.session, line));
+                }
+                None => {
+                    self.host.has_lines = false;
+                    return any;
+                }
+            }
+            any = true;
+        }
+    }
+
+    /// Its last line may have no end. All lines before it were handed out: otherwise it would not
+    /// have been read to its end.
+    fn end_host_input(&mut self) {
+        let route = Route::session(self.host.session);
+        match self.host.lines.finish() {
+            Some(Arrived::Message(message)) => {
+                self.bridge.handle(Input::Host { route, message }, self.now, &mut self.outputs);
+            }
+            Some(Arrived::Large(line)) => {
+                self.host.is_parsing = true;
+                self.pool.submit(Work::ParseLine(self.host.session, line));
+            }
+            None => {}
+        }
+        self.host.end_input(self.poll.registry());
+    }
+
+    /// Hands what a tool process said to the bridge, and shows what it printed.
+    pub(super) fn read_tool(&mut self, index: usize) {
+        if self.reads_tools() {
+            self.read_connection(index, READ_BUDGET, false);
+        }
+        let tool = &mut self.tools[index];
+        if tool.has_printed() {
+            tool.show_printed(&mut self.console, self.now);
+        }
+    }
+
+    /// Reads until something came that the bridge can work on, or to the end if `is_last`.
+    pub(super) fn read_connection(&mut self, index: usize, budget: usize, is_last: bool) {
+        let Tool { connection: slot, generation, .. } = &mut self.tools[index];
+        let generation = *generation;
+        let Some(connection) = slot else { return };
+        let mut left = budget;
+        let mut reason = None;
+        while connection.ready.is_readable() && left > 0 && reason.is_none() {
+            match connection.read() {
+                Progress::Data(count) => left = left.saturating_sub(count),
+                Progress::Blocked => break,
+                Progress::End => reason = Some(connection.end_reason().to_owned()),
+            }
+            let mut any = false;
+            loop {
+                match connection.reader.next() {
+                    Ok(Some(received)) => {
+                        let input = Input::Tool { generation, received };
+                        self.bridge.handle(input, self.now, &mut self.outputs);
+                        any = true;
+                    }
+                    Ok(None) => break,
+                    Err(error) => {
+                        reason = Some(format!("broke the rules of the wire: {error}"));
+                        break;
+                    }
+                }
+            }
+            if any && !is_last {
+                break;
+            }
+        }
+        if let Some(reason) = reason {
+            *slot = None;
+            self.tell(Input::ToolDisconnected { generation, reason });
+        }
+    }
+
+    pub(super) fn take_results(&mut self) {
+        while let Some(done) = self.pool.take() {
+            match done {
+                Done::Bridge(done) => self.tell(Input::JobDone(done)),
+                Done::Parsed(session, message) => {
+                    self.host.is_parsing = false;
+                    self.tell(Input::Host { route: Route::session(session), message });
+                    if self.host.closes_now() {
+                        self.tell(Input::SessionClosed(session));
+                    }
+                }
+            }
+        }
+    }
+}
