@@ -52,6 +52,8 @@ pub struct Config {
     pub server: ServerInfo,
     /// From the start of a tool process to its complete handshake.
     pub start_timeout: Duration,
+    /// How long the build before a start may take; absent if nothing has to be built.
+    pub build_timeout: Option<Duration>,
     /// How long one call may take.
     pub call_timeout: Duration,
     /// What running calls get when the host is gone.
@@ -78,6 +80,8 @@ pub enum Input<'a> {
     },
     /// A host is gone (end of its input, or its output broke).
     SessionClosed(SessionId),
+    /// A tool process was built and runs now; not said where nothing has to be built.
+    ToolLaunched(Generation),
     /// A tool process connected to its socket.
     ToolConnected(Generation),
     /// A tool process said something.
@@ -100,7 +104,8 @@ pub enum Input<'a> {
         /// Which one.
         generation: Generation,
         /// How, for a person: "exited with status 3", "was killed by signal 9 (SIGKILL)",
-        /// "could not be started: No such file or directory".
+        /// "could not be started: No such file or directory", "could not be built: `go build`
+        /// exited with status 1".
         how: String,
         /// The last lines of its stderr, joined by newlines; empty if there were none.
         stderr: String,
@@ -221,6 +226,7 @@ impl Bridge {
             }
             Input::Host { route, message } => self.host(route, message, now, out),
             Input::SessionClosed(session) => self.session_closed(session, now, out),
+            Input::ToolLaunched(generation) => self.tool_launched(generation, now),
             Input::ToolConnected(generation) => self.tool_connected(generation, now, out),
             Input::Tool { generation, received } => self.tool(generation, received, now, out),
             Input::ToolDisconnected { generation, reason } => {

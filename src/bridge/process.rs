@@ -19,7 +19,7 @@ use super::tool_list::ToolList;
 pub(super) struct Process {
     pub(super) generation: Generation,
     pub(super) phase: Phase,
-    /// When it was started.
+    /// When it was started, or when its build was begun.
     pub(super) started: Instant,
     /// Why we end it; part of the text that its calls fail with.
     pub(super) end_reason: Option<String>,
@@ -53,6 +53,8 @@ pub(super) struct Process {
 /// Where a tool process is in its life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
+    /// Being built; nothing of it runs yet.
+    Building { until: Instant },
     /// Started, not yet connected.
     Starting { until: Instant },
     /// Connected. `quiet_at` is set once the tool list is there: silence until then ends the
@@ -83,10 +85,10 @@ pub(super) struct Ask {
 }
 
 impl Process {
-    pub(super) fn new(generation: Generation, now: Instant, until: Instant) -> Self {
+    pub(super) fn new(generation: Generation, now: Instant, phase: Phase) -> Self {
         Self {
             generation,
-            phase: Phase::Starting { until },
+            phase,
             started: now,
             end_reason: None,
             broke: None,
@@ -163,7 +165,7 @@ impl Process {
     /// When something about it is due.
     pub(super) fn deadline(&self) -> Option<Instant> {
         let phase = match self.phase {
-            Phase::Starting { until } | Phase::Settling { until } => Some(until),
+            Phase::Building { until } | Phase::Starting { until } | Phase::Settling { until } => Some(until),
             Phase::Handshaking { until, quiet_at } => Some(quiet_at.map_or(until, |quiet| quiet.min(until))),
             Phase::Ready => None,
             Phase::Ending { kill_at } => kill_at,

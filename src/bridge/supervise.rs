@@ -115,7 +115,11 @@ impl Bridge {
         }
         self.restart.plan = Plan::Up;
         let generation = Generation(self.next_generation());
-        self.processes.insert(generation, Process::new(generation, now, now + self.config.start_timeout));
+        let phase = match self.config.build_timeout {
+            Some(timeout) => Phase::Building { until: now + timeout },
+            None => Phase::Starting { until: now + self.config.start_timeout },
+        };
+        self.processes.insert(generation, Process::new(generation, now, phase));
         log(out, Level::Info, format!("starting: {}", self.config.command));
         out.push(Output::Start(generation));
     }
@@ -123,6 +127,15 @@ impl Bridge {
     fn next_generation(&mut self) -> u64 {
         self.last_generation += 1;
         self.last_generation
+    }
+
+    /// A process is built and runs: only now its own time begins.
+    pub(super) fn tool_launched(&mut self, generation: Generation, now: Instant) {
+        let Some(process) = self.processes.get_mut(&generation) else { return };
+        if let Phase::Building { .. } = process.phase {
+            process.phase = Phase::Starting { until: now + self.config.start_timeout };
+            process.started = now;
+        }
     }
 
     pub(super) fn tool_connected(&mut self, generation: Generation, _now: Instant, out: &mut Outputs) {
@@ -217,14 +230,15 @@ impl Bridge {
         }
         let Some(process) = self.processes.remove(&generation) else { return };
         let served = process.served;
+        let is_building = matches!(process.phase, Phase::Building { .. });
         let mut text = match (&process.end_reason, served) {
             (Some(reason), _) => format!("the tool process ({}) {reason}; it {how}", self.config.command),
-            (None, true) => format!("the tool process ({}) {how}", self.config.command),
-            (None, false) => {
+            (None, false) if !is_building => {
                 let when =
                     if matches!(process.phase, Phase::Starting { .. }) { "connected" } else { "was ready" };
                 format!("the tool process ({}) {how} before it {when}", self.config.command)
             }
+            (None, _) => format!("the tool process ({}) {how}", self.config.command),
         };
         if stderr.is_empty() {
             text.push_str("; it wrote nothing to stderr");
@@ -319,6 +333,12 @@ impl Bridge {
             let Some(process) = self.processes.get_mut(&generation) else { continue };
             let timeout = self.config.start_timeout;
             match process.phase {
+                Phase::Building { until } if until <= now => {
+                    let timeout = self.config.build_timeout.unwrap_or_default();
+                    process.end_reason = Some(format!("was not built within {timeout:?} (--build-timeout)"));
+                    process.phase = Phase::Ending { kill_at: None };
+                    out.push(Output::Kill { generation, now: true });
+                }
                 Phase::Starting { until } if until <= now => {
                     process.end_reason =
                         Some(format!("did not connect within {timeout:?} (--start-timeout)"));

@@ -33,6 +33,7 @@ pub fn make(typed: Serve, here: &Environment) -> Result<Settings, String> {
                 instructions,
             },
             start_timeout: typed.start_timeout.unwrap_or(limits::START_TIMEOUT),
+            build_timeout: None,
             call_timeout: typed.call_timeout.unwrap_or(limits::CALL_TIMEOUT),
             grace: typed.grace.unwrap_or(limits::GRACE),
             message_max: typed.message_max.unwrap_or(limits::MESSAGE_MAX),

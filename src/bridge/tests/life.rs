@@ -159,6 +159,52 @@ fn a_process_that_never_connects_is_killed_and_named() {
 }
 
 #[test]
+fn the_time_to_start_begins_when_the_program_is_built() {
+    let mut scene = Scene::building(Some(Duration::from_secs(600)));
+    scene.initialize("2025-11-25");
+    scene.wait(Duration::from_secs(599));
+    scene.call(1, "a");
+    assert_eq!(scene.orders(), ["start 1"]);
+    scene.input(Input::ToolLaunched(Generation(1)));
+    scene.wait(Duration::from_secs(29));
+    assert!(scene.orders().is_empty());
+    scene.wait(Duration::from_secs(1));
+    assert_eq!(scene.orders(), ["kill 1"]);
+    scene.exited(1, "was killed by signal 9", "");
+    assert!(text(&scene.heard_one()).contains("did not connect within 30s (--start-timeout)"));
+}
+
+#[test]
+fn a_build_that_fails_leaves_the_serving_process_alone_and_one_that_takes_too_long_is_killed() {
+    let mut scene = Scene::building(Some(Duration::from_secs(600)));
+    scene.initialize("2025-11-25");
+    scene.call(1, "a");
+    scene.orders();
+    scene.exited(1, "could not be built: `cargo build` exited with status 101", "error: expected `;`");
+    let answer = scene.heard_one();
+    let said =
+        "the tool process (python3 tools.py) could not be built: `cargo build` exited with status 101; ";
+    assert!(text(&answer).starts_with(said) && text(&answer).ends_with("expected `;`"), "{answer}");
+    scene.input(Input::FilesChanged { cause: "main.rs".into() });
+    scene.input(Input::ToolLaunched(Generation(2)));
+    scene.started(2);
+    scene.handshake(2, &["a"], 0);
+    scene.input(Input::FilesChanged { cause: "main.rs".into() });
+    scene.input(Input::FilesChanged { cause: "main.rs".into() });
+    assert_eq!(scene.orders(), ["start 3", "kill 3", "start 4"], "a newer save ends a build");
+    scene.exited(3, "could not be built: `cargo build` was killed by signal 9", "");
+    scene.wait(Duration::from_secs(600));
+    assert_eq!(scene.orders(), ["kill 4"]);
+    scene.logged(Level::Error);
+    scene.exited(4, "could not be built: `cargo build` was killed by signal 9", "");
+    assert!(scene.logged(Level::Error)[0].contains("was not built within 600s (--build-timeout)"));
+    scene.call(2, "a");
+    let told = scene.told_one(2);
+    scene.result(2, &told.request_id, "still here");
+    assert_eq!(text(&scene.heard_one()), "still here");
+}
+
+#[test]
 fn the_backoff_doubles_and_is_forgotten_after_health() {
     let mut scene = Scene::serving(&["a"]);
     let mut waits = Vec::new();

@@ -35,9 +35,15 @@ pub(super) struct Scene {
 impl Scene {
     /// One session is open and the first tool process is starting.
     pub(super) fn new() -> Self {
+        Self::building(None)
+    }
+
+    /// The same with a build before each start.
+    pub(super) fn building(build_timeout: Option<Duration>) -> Self {
         let config = Config {
             server: ServerInfo { name: "test".into(), version: "1".into(), instructions: None },
             start_timeout: Duration::from_secs(30),
+            build_timeout,
             call_timeout: Duration::from_secs(300),
             grace: Duration::from_secs(1),
             message_max: 1 << 20,
