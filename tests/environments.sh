@@ -1,0 +1,122 @@
+#!/bin/sh
+# Makes what the tests of published SDKs and of official clients need, each in a folder of its own
+# below target/env (or $PMCP_TEST_ENV), with every version pinned. What is already there and made
+# from the same pins is left alone.
+#
+# Without Python, Node or a C compiler the environment is skipped, and named at the end, and so
+# are its tests. With CI=true or PMCP_REQUIRE_ALL=1 nothing may be skipped.
+
+set -eu
+here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
+env=${PMCP_TEST_ENV:-$here/../target/env}
+mkdir -p "$env"
+env=$(CDPATH='' cd -- "$env" && pwd)
+log=$env/log
+skipped=''
+failed=''
+
+say() { printf 'environments: %s\n' "$*"; }
+
+# made NAME FILE...: whether NAME was made from exactly these files.
+made() {
+    name=$1
+    shift
+    cat "$@" | cksum >"$env/$name.wanted"
+    [ -f "$env/$name.made" ] && cmp -s "$env/$name.wanted" "$env/$name.made"
+}
+
+# make_one NAME FUNCTION FILE...: runs FUNCTION unless NAME is there; its output goes to the log.
+make_one() {
+    name=$1
+    function=$2
+    shift 2
+    if made "$name" "$@"; then
+        say "$name is there"
+        return
+    fi
+    say "making $name"
+    rm -rf "${env:?}/$name" "$env/$name.made"
+    if (set -e; "$function") >"$log" 2>&1; then
+        mv "$env/$name.wanted" "$env/$name.made"
+    else
+        tail -n 30 "$log"
+        failed="$failed $name"
+    fi
+}
+
+skip() {
+    say "skipping $1: $2"
+    skipped="$skipped $1"
+}
+
+# virtual NAME REQUIREMENTS
+virtual() {
+    "$python" -m venv "$env/$1"
+    "$env/$1/bin/python" -m pip install --quiet --disable-pip-version-check --requirement "$2"
+}
+
+protomcp_old() { virtual protomcp-0.3.0 "$here/published/requirements-0.3.0.txt"; }
+protomcp_new() { virtual protomcp-0.3.1 "$here/published/requirements-0.3.1.txt"; }
+client_python() { virtual client-python "$here/clients/requirements.txt"; }
+
+client_node() {
+    mkdir -p "$env/client-node"
+    cp "$here/clients/package.json" "$here/clients/package-lock.json" "$env/client-node/"
+    cp "$here/clients/host.mjs" "$env/client-node/"
+    (cd "$env/client-node" && npm ci --no-audit --no-fund)
+}
+
+# The crate's build script runs protoc; a Python package carries one.
+rust_sdk() {
+    virtual rust-sdk/protoc "$here/published/requirements-protoc.txt"
+    printf '#!/bin/sh\nexec "%s" -m grpc_tools.protoc "$@"\n' \
+        "$env/rust-sdk/protoc/bin/python" >"$env/rust-sdk/protoc.sh"
+    chmod +x "$env/rust-sdk/protoc.sh"
+    PROTOC=$env/rust-sdk/protoc.sh CARGO_TARGET_DIR=$env/rust-sdk/target \
+        cargo build --locked --manifest-path "$here/published/rust-sdk/Cargo.toml"
+    cp "$env/rust-sdk/target/debug/published-rust-sdk" "$env/rust-sdk/tool"
+    rm -rf "$env/rust-sdk/target" "$env/rust-sdk/protoc"
+}
+
+python=''
+for candidate in "${PYTHON:-python3}" python3.13 python3.12 python3.11 python3.10; do
+    if "$candidate" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))' \
+        >/dev/null 2>&1; then
+        python=$candidate
+        break
+    fi
+done
+
+if [ -n "$python" ]; then
+    make_one protomcp-0.3.0 protomcp_old "$here/published/requirements-0.3.0.txt"
+    make_one protomcp-0.3.1 protomcp_new "$here/published/requirements-0.3.1.txt"
+    make_one client-python client_python "$here/clients/requirements.txt"
+    if command -v cc >/dev/null && command -v cargo >/dev/null; then
+        make_one rust-sdk rust_sdk "$here/published/requirements-protoc.txt" \
+            "$here/published/rust-sdk/Cargo.toml" "$here/published/rust-sdk/Cargo.lock" \
+            "$here/published/rust-sdk/src/main.rs"
+    else
+        skip rust-sdk 'its zstd needs a C compiler'
+    fi
+else
+    for name in protomcp-0.3.0 protomcp-0.3.1 client-python rust-sdk; do
+        skip "$name" 'there is no Python 3.10 or later with venv and pip'
+    done
+fi
+
+if command -v node >/dev/null && command -v npm >/dev/null; then
+    make_one client-node client_node "$here/clients/package.json" \
+        "$here/clients/package-lock.json" "$here/clients/host.mjs"
+else
+    skip client-node 'there is no Node with npm'
+fi
+
+if [ -n "$failed" ]; then
+    say "could not be made:$failed"
+fi
+if [ -n "$skipped" ]; then
+    say "skipped:$skipped"
+fi
+if [ "${CI:-}" = true ] || [ -n "${PMCP_REQUIRE_ALL:-}" ]; then
+    [ -z "$failed$skipped" ]
+fi
