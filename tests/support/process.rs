@@ -1,0 +1,75 @@
+//! What `/proc` says about processes, and signals.
+
+use std::path::Path;
+use std::process::Command;
+
+/// Sends a signal, by name without SIG. The shell's `kill` does it: a system call of our own would
+/// need unsafe code.
+pub(crate) fn signal(pid: u32, name: &str) {
+    let status = Command::new("sh").arg("-c").arg(format!("kill -{name} {pid}")).status().unwrap();
+    assert!(status.success(), "kill -{name} {pid}");
+}
+
+/// Whether a process runs; a zombie does not.
+pub(crate) fn alive(pid: u32) -> bool {
+    status(pid, "State").is_some_and(|state| !state.starts_with(['Z', 'X']))
+}
+
+/// A field of `/proc/PID/status`, as it stands there.
+pub(crate) fn status(pid: u32, field: &str) -> Option<String> {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    text.lines()
+        .find_map(|line| line.strip_prefix(field)?.strip_prefix(':'))
+        .map(|rest| rest.trim().to_string())
+}
+
+/// A memory field of `/proc/PID/status` in bytes.
+pub(crate) fn memory(pid: u32, field: &str) -> u64 {
+    let text = status(pid, field).unwrap_or_else(|| panic!("{field} of process {pid}"));
+    let kilobytes: u64 = text.split_whitespace().next().unwrap().parse().unwrap();
+    kilobytes * 1024
+}
+
+/// How often the threads of a process gave up the processor to wait, and how often they lost it.
+pub(crate) fn context_switches(pid: u32) -> u64 {
+    let mut sum = 0;
+    for task in std::fs::read_dir(format!("/proc/{pid}/task")).unwrap() {
+        let text = std::fs::read_to_string(task.unwrap().path().join("status")).unwrap();
+        for line in text.lines() {
+            if let Some(rest) = line.strip_prefix("voluntary_ctxt_switches:") {
+                sum += rest.trim().parse::<u64>().unwrap();
+            }
+        }
+    }
+    sum
+}
+
+/// CPU time of a process in hundredths of a second.
+pub(crate) fn cpu(pid: u32) -> u64 {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    let fields: Vec<&str> = stat[stat.rfind(')').unwrap() + 1..].split_whitespace().collect();
+    fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap()
+}
+
+/// Processes whose environment names this folder: everything that a test with a folder of its own
+/// started, however often it forked, as long as it kept the variable `PMCP_TEST_DIR`.
+pub(crate) fn of_folder(folder: &Path) -> Vec<u32> {
+    let mark = format!("PMCP_TEST_DIR={}", folder.display());
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir("/proc").unwrap().flatten() {
+        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else {
+            continue;
+        };
+        let Ok(environment) = std::fs::read(entry.path().join("environ")) else { continue };
+        if environment.split(|byte| *byte == 0).any(|variable| variable == mark.as_bytes()) && alive(pid) {
+            found.push(pid);
+        }
+    }
+    found
+}
+
+/// A process with its command line, for messages.
+pub(crate) fn describe(pid: u32) -> String {
+    let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    format!("{pid} {}", String::from_utf8_lossy(&line).replace('\0', " "))
+}
