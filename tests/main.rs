@@ -1,4 +1,40 @@
-//! tests
+//! The program as its users meet it: the real binary, real processes, every byte checked from
+//! outside. Protocol logic has its own tests beside the code; here the whole is put together.
+
+// Tests wait for what nobody announces, and a thread that can't be had may fail a test.
+#![allow(clippy::disallowed_methods)]
+
+/// What the tests stand on.
+mod support;
+
+/// What either side should never send.
+mod bad_input;
+/// Tools: the list, calls, results, errors.
+mod calls;
+/// Cancellation in both directions, and calls that take too long.
+mod cancel;
+/// The handshake, ping, and the rules of JSON-RPC.
+mod lifecycle;
+/// Under load and at rest.
+mod load;
+/// The middleware chain around a call.
+mod middleware;
+/// Log messages and progress.
+mod notifications;
+/// The life of the tool process: crashes, restarts, and why it could not start.
+mod process_life;
+/// Prompts, and the completion of their arguments.
+mod prompts;
+/// Resources: lists, reading, subscriptions.
+mod resources;
+/// What a tool process asks of the host.
+mod sampling;
+/// The end: the host goes, a signal comes, a pipe breaks.
+mod shutdown;
+/// Which tools are offered, and what the host hears of changes.
+mod tool_list;
+/// Large results on their way from the tool process.
+mod transfers;
 
 /// Wrong command lines, help and version.
 mod command_line;
