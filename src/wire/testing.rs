@@ -20,10 +20,12 @@ impl Random {
         usize::try_from(self.next() >> 16).unwrap_or(0) % bound
     }
 
+    #[cfg(feature = "bridge")]
     pub(super) fn chance(&mut self, one_in: usize) -> bool {
         self.below(one_in) == 0
     }
 
+    #[cfg(feature = "bridge")]
     pub(super) fn bytes(&mut self, length: usize) -> Vec<u8> {
         (0..length).map(|_| (self.next() >> 24) as u8).collect()
     }
