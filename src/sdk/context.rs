@@ -3,10 +3,11 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::content::Content;
 use super::error::ToolError;
 use super::json::{Json, push_string};
 use super::peer::Cancelled;
+use super::sampling::{Sampled, Sampling};
+use super::tool_list::ToolList;
 use crate::wire::protomcp;
 use crate::wire::protomcp::envelope::Msg;
 
@@ -139,7 +140,7 @@ impl Context {
 
     /// Control over which tools hosts see.
     pub fn tools(&self) -> ToolList<'_> {
-        ToolList { link: &*self.link }
+        ToolList::new(&*self.link)
     }
 }
 
@@ -152,7 +153,7 @@ impl fmt::Debug for Context {
     }
 }
 
-fn mismatch() -> ToolError {
+pub(super) fn mismatch() -> ToolError {
     ToolError::internal("the bridge answered with a message of another kind")
 }
 
@@ -186,109 +187,6 @@ impl LogLevel {
     }
 }
 
-/// Which tools hosts see; made by [`Context::tools`]. Every change answers with the names of the
-/// tools that are active then, and fails only when the bridge is gone.
-pub struct ToolList<'a> {
-    link: &'a dyn Link,
-}
-
-impl ToolList<'_> {
-    fn ask(&self, message: Msg) -> Result<Vec<String>, ToolError> {
-        match self.link.ask(message)? {
-            Msg::ActiveTools(active) => Ok(active.tool_names),
-            _ => Err(mismatch()),
-        }
-    }
-
-    /// The names of the active tools, sorted.
-    pub fn active(&self) -> Result<Vec<String>, ToolError> {
-        self.ask(Msg::GetActiveTools(protomcp::GetActiveToolsRequest {}))
-    }
-
-    /// Enables tools.
-    pub fn enable<S: Into<String>>(
-        &self,
-        names: impl IntoIterator<Item = S>,
-    ) -> Result<Vec<String>, ToolError> {
-        self.ask(Msg::EnableTools(protomcp::EnableToolsRequest { tool_names: strings(names) }))
-    }
-
-    /// Disables tools.
-    pub fn disable<S: Into<String>>(
-        &self,
-        names: impl IntoIterator<Item = S>,
-    ) -> Result<Vec<String>, ToolError> {
-        self.ask(Msg::DisableTools(protomcp::DisableToolsRequest { tool_names: strings(names) }))
-    }
-
-    /// Only these tools are active from now on; none at all returns to the open mode.
-    pub fn set_allowed<S: Into<String>>(
-        &self,
-        names: impl IntoIterator<Item = S>,
-    ) -> Result<Vec<String>, ToolError> {
-        self.ask(Msg::SetAllowed(protomcp::SetAllowedRequest { tool_names: strings(names) }))
-    }
-
-    /// All tools but these are active from now on; none at all returns to the open mode.
-    pub fn set_blocked<S: Into<String>>(
-        &self,
-        names: impl IntoIterator<Item = S>,
-    ) -> Result<Vec<String>, ToolError> {
-        self.ask(Msg::SetBlocked(protomcp::SetBlockedRequest { tool_names: strings(names) }))
-    }
-
-    /// Several changes at once, of which the host hears once.
-    pub fn batch(&self, changes: ToolChanges) -> Result<Vec<String>, ToolError> {
-        self.ask(Msg::Batch(changes.0))
-    }
-}
-
-impl fmt::Debug for ToolList<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("ToolList")
-    }
-}
-
-fn strings<S: Into<String>>(names: impl IntoIterator<Item = S>) -> Vec<String> {
-    names.into_iter().map(Into::into).collect()
-}
-
-/// Changes for [`ToolList::batch`]: the mode is set first (allow or block, not both), then tools
-/// are enabled, then disabled.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ToolChanges(protomcp::BatchUpdateRequest);
-
-impl ToolChanges {
-    /// No changes yet.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Adds tools to enable.
-    pub fn enable<S: Into<String>>(mut self, names: impl IntoIterator<Item = S>) -> Self {
-        self.0.enable.extend(strings(names));
-        self
-    }
-
-    /// Adds tools to disable.
-    pub fn disable<S: Into<String>>(mut self, names: impl IntoIterator<Item = S>) -> Self {
-        self.0.disable.extend(strings(names));
-        self
-    }
-
-    /// Adds tools to those that alone are active.
-    pub fn allow<S: Into<String>>(mut self, names: impl IntoIterator<Item = S>) -> Self {
-        self.0.allow.extend(strings(names));
-        self
-    }
-
-    /// Adds tools to those that are not active.
-    pub fn block<S: Into<String>>(mut self, names: impl IntoIterator<Item = S>) -> Self {
-        self.0.block.extend(strings(names));
-        self
-    }
-}
-
 /// A place that the host works on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Root {
@@ -296,127 +194,6 @@ pub struct Root {
     pub uri: String,
     /// A name for people; may be empty.
     pub name: String,
-}
-
-/// A question for the host's model. A text alone is one message of the user.
-///
-/// ```no_run
-/// # use pmcp_bridge::sdk::{Context, Sampling, ToolError, json};
-/// # fn handler(ctx: &Context) -> Result<(), ToolError> {
-/// let answer = ctx.sample(
-///     Sampling::new()
-///         .system_prompt("You are terse.")
-///         .user("What is the capital of Moravia?")
-///         .max_tokens(50)
-///         .extra(json!({"temperature": 0.1})),
-/// )?;
-/// println!("{}", answer.text());
-/// # Ok(())
-/// # }
-/// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Sampling {
-    /// A JSON array without its closing bracket; empty when there is no message.
-    messages: String,
-    request: protomcp::SamplingRequest,
-}
-
-impl Sampling {
-    /// No messages yet.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Adds what the user says.
-    pub fn user(self, content: impl Into<Content>) -> Self {
-        self.message("user", content.into())
-    }
-
-    /// Adds what the assistant says.
-    pub fn assistant(self, content: impl Into<Content>) -> Self {
-        self.message("assistant", content.into())
-    }
-
-    fn message(mut self, role: &str, content: Content) -> Self {
-        self.messages.push(if self.messages.is_empty() { '[' } else { ',' });
-        self.messages.push_str(r#"{"role":"#);
-        push_string(&mut self.messages, role);
-        self.messages.push_str(r#","content":"#);
-        content.push_to(&mut self.messages);
-        self.messages.push('}');
-        self
-    }
-
-    /// What the model is told before the messages.
-    pub fn system_prompt(mut self, system_prompt: impl Into<String>) -> Self {
-        self.request.system_prompt = system_prompt.into();
-        self
-    }
-
-    /// The most that the model may write.
-    pub fn max_tokens(mut self, max_tokens: u32) -> Self {
-        self.request.max_tokens = i32::try_from(max_tokens).unwrap_or(i32::MAX);
-        self
-    }
-
-    /// `modelPreferences`: `hints`, `costPriority`, `speedPriority`, `intelligencePriority`.
-    pub fn model_preferences(mut self, preferences: impl Into<Json>) -> Self {
-        self.request.model_preferences_json = preferences.into().into_string();
-        self
-    }
-
-    /// Further fields of the request as one JSON object: `temperature`, `stopSequences`, `tools`, …
-    pub fn extra(mut self, fields: impl Into<Json>) -> Self {
-        self.request.extra_json = fields.into().into_string();
-        self
-    }
-
-    fn into_wire(mut self) -> protomcp::SamplingRequest {
-        if self.messages.is_empty() {
-            self.messages.push('[');
-        }
-        self.messages.push(']');
-        self.request.messages_json = self.messages;
-        self.request
-    }
-}
-
-impl From<&str> for Sampling {
-    fn from(text: &str) -> Self {
-        Self::new().user(text)
-    }
-}
-
-impl From<String> for Sampling {
-    fn from(text: String) -> Self {
-        Self::new().user(text)
-    }
-}
-
-/// What the host's model answered.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Sampled {
-    /// `assistant` as a rule.
-    pub role: String,
-    /// One content block, or an array of them.
-    pub content_json: String,
-    /// Which model it was.
-    pub model: String,
-    /// Why it stopped; may be empty.
-    pub stop_reason: String,
-}
-
-impl Sampled {
-    /// The text of all text blocks.
-    pub fn text(&self) -> String {
-        let block_text = |block: &serde_json::Value| block["text"].as_str().map(str::to_owned);
-        match serde_json::from_str(&self.content_json) {
-            Ok(serde_json::Value::Array(blocks)) => blocks.iter().filter_map(block_text).collect(),
-            Ok(serde_json::Value::String(text)) => text,
-            Ok(block) => block_text(&block).unwrap_or_default(),
-            Err(_) => self.content_json.clone(),
-        }
-    }
 }
 
 #[cfg(test)]

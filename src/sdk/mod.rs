@@ -186,18 +186,20 @@ mod middleware;
 mod prompt;
 mod resource;
 mod result;
+mod sampling;
 mod serve;
 #[cfg(test)]
 mod serve_tests;
 mod server;
 mod tool;
+mod tool_list;
 
 pub use serde_json::{Value, json};
 
 pub use self::args::{Args, Argument};
 pub use self::completion::{Completing, Completion, Reference};
 pub use self::content::Content;
-pub use self::context::{Context, LogLevel, Root, Sampled, Sampling, ToolChanges, ToolList};
+pub use self::context::{Context, LogLevel, Root};
 pub use self::error::{Error, ToolError};
 pub use self::json::Json;
 pub use self::middleware::{AfterCall, BeforeCall, Middleware, middleware};
@@ -207,5 +209,7 @@ pub use self::resource::{
     resource_template,
 };
 pub use self::result::ToolResult;
+pub use self::sampling::{Sampled, Sampling};
 pub use self::server::Server;
 pub use self::tool::{Arg, Tool, ToolBuilder, tool};
+pub use self::tool_list::{ToolChanges, ToolList};
