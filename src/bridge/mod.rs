@@ -91,12 +91,11 @@ pub enum Input<'a> {
         /// What it said.
         received: Received<'a>,
     },
-    /// A tool process broke the rules of the wire so that nothing more can be read from it, or
-    /// closed its connection (`reason` is a sentence).
+    /// Nothing more can be read from a tool process.
     ToolDisconnected {
         /// Which one.
         generation: Generation,
-        /// What happened.
+        /// What it did, for a person: "closed its connection", "broke the rules of the wire: …".
         reason: String,
     },
     /// A tool process ended and all that it wrote has been handed in, or it could not be started.
