@@ -198,7 +198,7 @@ fn help(parser: &mut Parser) -> Result<Command, String> {
                 None => {
                     let names = Topic::NAMED.map(|(name, _)| name);
                     let hint =
-                        did_you_mean(suggest::nearest(&topic, names), "", "the topics are run and dev");
+                        did_you_mean(suggest::nearest(&topic, &names), "", "the topics are run and dev");
                     Err(format!("no help about \"{topic}\"; {hint}"))
                 }
             }
@@ -271,7 +271,7 @@ fn known(arg: &Arg<'_>, flags: &[Flag]) -> (Option<Flag>, String) {
 
 fn unknown_flag(typed: &str, flags: &[Flag], see: &str) -> String {
     let name = typed.trim_start_matches('-');
-    let nearest = suggest::nearest(name, flags.iter().map(|flag| flag.long()));
+    let nearest = suggest::nearest(name, &flags.iter().map(|flag| flag.long()).collect::<Vec<_>>());
     format!("unknown flag {typed}; {}", did_you_mean(nearest, "--", &format!("see {see}")))
 }
 
@@ -280,7 +280,7 @@ fn unknown_command(typed: &str) -> String {
     if typed.contains(['.', '/']) {
         return format!("\"{typed}\" is not a command; did you mean pmcp run {typed}?");
     }
-    let nearest = suggest::nearest(typed, ["run", "dev", "help", "--help", "--version"]);
+    let nearest = suggest::nearest(typed, &["run", "dev", "help", "--help", "--version"]);
     let hint = did_you_mean(nearest, "", "the commands are run, dev and help");
     format!("\"{typed}\" is not a command; {hint}")
 }
@@ -342,7 +342,7 @@ fn transport(text: &str) -> Result<(), String> {
 fn level(text: &str) -> Result<Level, String> {
     const LEVELS: [Level; 4] = [Level::Error, Level::Warning, Level::Info, Level::Debug];
     LEVELS.into_iter().find(|level| level.as_str() == text).ok_or_else(|| {
-        let nearest = suggest::nearest(text, LEVELS.map(Level::as_str));
+        let nearest = suggest::nearest(text, &LEVELS.map(Level::as_str));
         format!("is not a level; {}", did_you_mean(nearest, "", "they are error, warning, info and debug"))
     })
 }

@@ -66,10 +66,11 @@ fn find(typed: &Path, here: &Environment) -> Result<PathBuf, String> {
                 })
                 .unwrap_or_default();
             let name = file.file_name().unwrap_or_default().to_string_lossy();
-            let hint = match suggest::nearest(&name, neighbours.iter().map(String::as_str)) {
-                Some(nearest) => format!("did you mean {nearest}?"),
-                None => format!("looked in {}", folder.display()),
-            };
+            let hint =
+                match suggest::nearest(&name, &neighbours.iter().map(String::as_str).collect::<Vec<_>>()) {
+                    Some(nearest) => format!("did you mean {nearest}?"),
+                    None => format!("looked in {}", folder.display()),
+                };
             Err(format!("there is no file {shown}; {hint}"))
         }
         Err(error) => Err(format!("{shown} can't be read: {error}")),

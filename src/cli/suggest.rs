@@ -1,7 +1,7 @@
 //! What was probably meant.
 
 /// The candidate nearest to a mistyped word, if one is near enough to be worth a hint.
-pub fn nearest<'a>(typed: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub fn nearest<'a>(typed: &str, candidates: &[&'a str]) -> Option<&'a str> {
     let typed = typed.to_lowercase();
     let near = |candidate: &str| {
         // Half a word is a fair abbreviation: --inst for --instructions.
@@ -12,10 +12,10 @@ pub fn nearest<'a>(typed: &str, candidates: impl IntoIterator<Item = &'a str>) -
         Some(distance(&typed, candidate)).filter(|distance| *distance <= most)
     };
     candidates
-        .into_iter()
+        .iter()
         .filter_map(|candidate| near(candidate).map(|distance| (distance, candidate)))
         .min_by_key(|(distance, _)| *distance)
-        .map(|(_, candidate)| candidate)
+        .map(|(_, candidate)| *candidate)
 }
 
 /// How many characters must be inserted, dropped, replaced or swapped with their neighbour.
@@ -66,13 +66,13 @@ mod tests {
     #[test]
     fn only_what_is_near_is_suggested() {
         let words = ["runtime", "socket", "name", "call-timeout", "start-timeout"];
-        assert_eq!(nearest("runtim", words), Some("runtime"));
-        assert_eq!(nearest("call-timout", words), Some("call-timeout"));
-        assert_eq!(nearest("timeout", words), None);
-        assert_eq!(nearest("star", words), Some("start-timeout"));
-        assert_eq!(nearest("Socket", words), Some("socket"));
-        assert_eq!(nearest("x", words), None);
-        assert_eq!(nearest("", words), None);
-        assert_eq!(nearest("port", words), None);
+        assert_eq!(nearest("runtim", &words), Some("runtime"));
+        assert_eq!(nearest("call-timout", &words), Some("call-timeout"));
+        assert_eq!(nearest("timeout", &words), None);
+        assert_eq!(nearest("star", &words), Some("start-timeout"));
+        assert_eq!(nearest("Socket", &words), Some("socket"));
+        assert_eq!(nearest("x", &words), None);
+        assert_eq!(nearest("", &words), None);
+        assert_eq!(nearest("port", &words), None);
     }
 }
