@@ -1,7 +1,6 @@
 //! A tool file to play with: `pmcp dev examples/demo.rs`, or `make demo` to watch one being used.
 
-// The bridge must not sleep; a tool may.
-#![allow(clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods, reason = "the bridge must not sleep; a tool may")]
 
 use std::thread::sleep;
 use std::time::Duration;

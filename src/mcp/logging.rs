@@ -4,7 +4,7 @@ use crate::jsonrpc::json::{self, Object};
 
 /// The eight levels of RFC 5424, rising in severity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[allow(missing_docs)]
+#[allow(missing_docs, reason = "RFC 5424 says what each means")]
 pub enum Level {
     Debug,
     Info,

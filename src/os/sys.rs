@@ -2,7 +2,7 @@
 //!
 //! The only file of the program with `unsafe` in it. Nothing in here decides anything.
 
-#![allow(unsafe_code)]
+#![allow(unsafe_code, reason = "std has no safe function for what is called here")]
 
 use std::io;
 use std::mem;

@@ -159,7 +159,7 @@ pub(super) fn mismatch() -> ToolError {
 
 /// How important a log line is (RFC 5424's severities, least first).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[allow(missing_docs)]
+#[allow(missing_docs, reason = "RFC 5424 says what each means")]
 pub enum LogLevel {
     Debug,
     Info,

@@ -194,8 +194,7 @@ impl<T> Lead<T> {
 
 #[cfg(test)]
 mod tests {
-    // A test may panic when no thread can be had.
-    #![allow(clippy::disallowed_methods)]
+    #![allow(clippy::disallowed_methods, reason = "a test may panic when no thread can be had")]
 
     use super::*;
     use std::sync::Arc;

@@ -1,7 +1,6 @@
 //! A server on one end of a socket pair, a bridge of a few lines on the other.
 
-// A test may panic when no thread can be had.
-#![allow(clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods, reason = "a test may panic when no thread can be had")]
 
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;

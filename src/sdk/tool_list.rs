@@ -7,8 +7,8 @@ use super::error::ToolError;
 use crate::wire::protomcp;
 use crate::wire::protomcp::envelope::Msg;
 
-/// Which tools hosts see; made by [`Context::tools`](super::Context::tools). Every change answers with the names of the
-/// tools that are active then, and fails only when the bridge is gone.
+/// Which tools hosts see; made by [`Context::tools`](super::Context::tools). Every change answers
+/// with the names of the tools that are active then, and fails only when the bridge is gone.
 pub struct ToolList<'a> {
     link: &'a dyn Link,
 }

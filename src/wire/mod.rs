@@ -4,7 +4,7 @@
 //! any idea of what a message means. Imports: level 0 only. No IO.
 
 #[rustfmt::skip]
-#[allow(missing_docs, clippy::all, unreachable_pub)]
+#[allow(missing_docs, reason = "generated; proto/protomcp.proto documents it")]
 pub mod protomcp;
 
 pub mod frame;

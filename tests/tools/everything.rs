@@ -1,7 +1,10 @@
 //! The tool process of the tests: one tool for everything that a tool can do.
 
-// A tool may print, sleep and crash; the bridge has to cope.
-#![allow(clippy::print_stdout, clippy::disallowed_methods)]
+#![allow(
+    clippy::print_stdout,
+    clippy::disallowed_methods,
+    reason = "a tool may print, sleep and crash; the bridge has to cope"
+)]
 
 use std::collections::BTreeMap;
 use std::process::exit;

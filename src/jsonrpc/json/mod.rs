@@ -17,7 +17,7 @@ pub use write::{Array, Object, base64_len, string_len, write_base64, write_numbe
 
 /// What a JSON value is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)]
+#[allow(missing_docs, reason = "the names say it all")]
 pub enum Kind {
     Object,
     Array,
