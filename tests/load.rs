@@ -101,7 +101,7 @@ fn a_slow_host_stops_the_tool_and_memory_stays_bounded() {
 
 #[test]
 fn a_slow_tool_stops_the_host_and_memory_stays_bounded() {
-    let mut trio = Trio::new(&["any"]);
+    let trio = Trio::new(&["any"]);
     // 100 MiB of arguments for a tool that answers none of it.
     let count = 400;
     let argument = "x".repeat(256 * 1024);
@@ -193,7 +193,7 @@ fn a_large_result_passes_within_bounds_and_its_memory_comes_back() {
             received += length as u64;
         }
         let peak = process::memory(child.id(), "VmHWM");
-        println!(
+        eprintln!(
             "a result of 50 MiB as {way}: peak {:.1} MiB, {:.2} times its size",
             peak as f64 / MIB as f64,
             peak as f64 / size as f64
@@ -237,7 +237,7 @@ fn an_idle_bridge_does_nothing_and_is_small() {
     assert_eq!(process::context_switches(pid), last, "an idle bridge woke up");
     let threads: u32 = process::status(pid, "Threads").unwrap().parse().unwrap();
     let resident = process::memory(pid, "VmRSS");
-    println!("idle: {threads} threads, {:.1} MiB", resident as f64 / MIB as f64);
+    eprintln!("idle: {threads} threads, {:.1} MiB", resident as f64 / MIB as f64);
     assert!(threads <= 4, "{threads} threads");
     // The bound of 3 MiB is for the static release, which `make bench` holds it to.
     assert!(resident < 16 * MIB, "{} MiB", resident / MIB);

@@ -1,8 +1,10 @@
 //! The program as its users meet it: the real binary, real processes, every byte checked from
 //! outside. Protocol logic has its own tests beside the code; here the whole is put together.
 
-// Tests wait for what nobody announces, and a thread that can't be had may fail a test.
-#![allow(clippy::disallowed_methods)]
+#![allow(
+    clippy::disallowed_methods,
+    reason = "tests wait for what nobody announces, and a thread that can't be had may fail a test"
+)]
 
 /// What the tests stand on.
 mod support;

@@ -273,7 +273,8 @@ fn a_broken_transfer_fails_its_call_and_nothing_else() {
     let mut trio = Trio::new(&["any"]);
     let bytes = content("a text");
     let small = compress_to_vec(bytes.as_slice(), CompressionLevel::Fastest);
-    let broken: [(&str, Box<dyn Fn(&Peer, &Call)>); 8] = [
+    type Send<'a> = Box<dyn Fn(&Peer, &Call) + 'a>;
+    let broken: [(&str, Send<'_>); 8] = [
         (
             "no zstd",
             Box::new(|peer, call| {
