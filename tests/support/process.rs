@@ -44,13 +44,6 @@ pub(crate) fn context_switches(pid: u32) -> u64 {
     sum
 }
 
-/// CPU time of a process in hundredths of a second.
-pub(crate) fn cpu(pid: u32) -> u64 {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
-    let fields: Vec<&str> = stat[stat.rfind(')').unwrap() + 1..].split_whitespace().collect();
-    fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap()
-}
-
 /// Processes whose environment names this folder: everything that a test with a folder of its own
 /// started, however often it forked, as long as it kept the variable `PMCP_TEST_DIR`.
 pub(crate) fn of_folder(folder: &Path) -> Vec<u32> {
