@@ -86,7 +86,10 @@ pub const HANDSHAKE_SILENCE: Duration = Duration::from_millis(500);
 /// not see those tools for a moment.
 pub const SETTLE: Duration = Duration::from_millis(10);
 
-/// What the calls of a replaced tool process get to finish.
+/// What a tool process may leave to the one after it (the protocol's number).
+pub const STATE_MAX: usize = 1024 * 1024;
+
+/// Default for `--drain`: what the calls of a replaced tool process get to finish.
 pub const DRAIN: Duration = Duration::from_secs(30);
 
 /// Default for `--start-timeout`: from the start of a tool process to its complete handshake.

@@ -111,7 +111,8 @@ impl Bridge {
         let Call { reply: Some(reply), revision, work: Work::Tool(call), .. } = self.calls.get(&id)? else {
             return None;
         };
-        Some(Render { id: reply.id.clone(), revision: *revision, tool: call.tool.clone() })
+        let note = self.reload.note();
+        Some(Render { id: reply.id.clone(), revision: *revision, tool: call.tool.clone(), note })
     }
 
     /// Has a worker spell the result; the tool process is done with it.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::ids::CallId;
 use crate::jsonrpc::message::{RequestId, write_result};
+use crate::mcp::call::Note;
 use crate::mcp::revision::Revision;
 use crate::mcp::tool::{self, CallAnswer, Tool};
 use crate::wire::envelope::{CallResult, Field, Payload};
@@ -42,14 +43,17 @@ pub struct Render {
     pub revision: Revision,
     /// The tool that was called.
     pub tool: Option<Arc<Tool>>,
+    /// What the bridge has to say beside the result.
+    pub note: Option<Arc<Note>>,
 }
 
 impl Render {
     /// The whole answer as one JSON message.
     pub fn message(&self, answer: &CallAnswer<'_>) -> Vec<u8> {
+        let answer = CallAnswer { note: self.note.as_deref(), ..*answer };
         let mut out = Vec::new();
         write_result(&mut out, &self.id, |out| {
-            tool::write_call_result(out, self.revision, self.tool.as_deref(), answer);
+            tool::write_call_result(out, self.revision, self.tool.as_deref(), &answer);
         });
         out
     }
@@ -79,6 +83,7 @@ impl StoredResult {
             structured_content_json: &self.structured_content_json,
             meta_json: &self.meta_json,
             error: self.error.as_ref(),
+            note: None,
         }
     }
 
@@ -147,6 +152,7 @@ pub fn borrow<'a>(result: &'a CallResult<'a>) -> CallAnswer<'a> {
         structured_content_json: result.structured_content_json,
         meta_json: result.meta_json,
         error: result.error.as_ref(),
+        note: None,
     }
 }
 
@@ -167,7 +173,14 @@ pub fn field_answer(field: Field, text: &str) -> CallAnswer<'_> {
         Field::Result => (text, ""),
         Field::StructuredContent => ("", text),
     };
-    CallAnswer { is_error: false, result_json, structured_content_json, meta_json: "", error: None }
+    CallAnswer {
+        is_error: false,
+        result_json,
+        structured_content_json,
+        meta_json: "",
+        error: None,
+        note: None,
+    }
 }
 
 /// A transfer's text, inflated where needed.

@@ -27,6 +27,7 @@ mod host_request;
 pub mod job;
 mod lists;
 mod process;
+mod reload;
 mod session;
 mod supervise;
 mod tool;
@@ -41,6 +42,7 @@ use call::Call;
 use host_request::HostRequests;
 use lists::Seen;
 use process::Process;
+use reload::Reload;
 use session::Session;
 use supervise::{Restart, Shutdown};
 use tool_list::ToolList;
@@ -62,8 +64,26 @@ pub struct Config {
     pub message_max: usize,
     /// The command line of the tool process, for error texts.
     pub command: String,
+    /// How changed files come into effect.
+    pub reload: ReloadMode,
+    /// The old process ends before the new one starts: for tools that own a port or a device.
+    pub exclusive: bool,
+    /// What the calls of a replaced process get to finish.
+    pub drain: Duration,
     /// Seed of the restart jitter.
     pub seed: u64,
+}
+
+/// How changed files come into effect.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ReloadMode {
+    /// A new process is proven beside the old one, and takes over when it serves.
+    #[default]
+    Safe,
+    /// The old process is killed, whatever it does.
+    Immediate,
+    /// The process is asked to reload in place, if it can.
+    Graceful,
 }
 
 /// What happened.
@@ -111,9 +131,9 @@ pub enum Input<'a> {
     },
     /// A worker finished a job.
     JobDone(JobDone),
-    /// Files of the tool process changed.
-    FilesChanged {
-        /// Which, for a person.
+    /// The tool process shall run what its files say now.
+    Reload {
+        /// Why, for a person: "server.py changed".
         cause: String,
     },
     /// We are asked to end (a signal). A second time means: at once.
@@ -172,6 +192,7 @@ pub struct Bridge {
     /// The one that new calls go to.
     serving: Option<Generation>,
     restart: Restart,
+    reload: Reload,
     /// In the order of their arrival, which is also the order of their deadlines.
     calls: BTreeMap<CallId, Call>,
     /// Calls that wait for a serving process or a free slot; ids of calls that are gone are
@@ -196,6 +217,7 @@ impl Bridge {
     pub fn new(config: Config) -> Self {
         Self {
             restart: Restart::new(config.seed),
+            reload: Reload::default(),
             config,
             sessions: BTreeMap::new(),
             processes: BTreeMap::new(),
@@ -235,7 +257,7 @@ impl Bridge {
                 self.tool_exited(generation, &how, &stderr, now, out);
             }
             Input::JobDone(done) => self.job_done(done, now, out),
-            Input::FilesChanged { cause } => self.files_changed(&cause, now, out),
+            Input::Reload { cause } => self.reload(cause, now, out),
             Input::Stop { reason } => self.stop(&reason, now, out),
             Input::Tick => {}
         }

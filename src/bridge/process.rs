@@ -41,6 +41,10 @@ pub(super) struct Process {
     pub(super) slots: usize,
     /// It said how many; published SDKs do not.
     pub(super) announced: bool,
+    /// It can reload in place.
+    pub(super) reloads_in_place: bool,
+    /// It was asked to; the request, and until when it may take.
+    pub(super) reloading: Option<(AskId, Instant)>,
     pub(super) busy: usize,
     /// Requests of ours that it has not answered.
     pub(super) asks: BTreeMap<AskId, Ask>,
@@ -101,6 +105,8 @@ impl Process {
             middleware: Vec::new(),
             slots: 1,
             announced: false,
+            reloads_in_place: false,
+            reloading: None,
             busy: 0,
             asks: BTreeMap::new(),
             prompts: None,
@@ -171,6 +177,11 @@ impl Process {
             Phase::Ending { kill_at } => kill_at,
         };
         let asks = self.asks.values().filter_map(|ask| ask.until).min();
-        phase.into_iter().chain(asks).chain(self.drain_until).min()
+        phase
+            .into_iter()
+            .chain(asks)
+            .chain(self.drain_until)
+            .chain(self.reloading.map(|(_, until)| until))
+            .min()
     }
 }

@@ -7,8 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::ids::{CallId, Generation, SessionId};
 use crate::limits::{
-    BACKOFF_MAX, BACKOFF_MIN, DRAIN, EXIT_WAIT, HEALTHY_AFTER, KILL_AFTER, QUICK_DEATH, QUICK_DEATHS_MAX,
-    SETTLE,
+    BACKOFF_MAX, BACKOFF_MIN, EXIT_WAIT, HEALTHY_AFTER, KILL_AFTER, QUICK_DEATH, QUICK_DEATHS_MAX, SETTLE,
 };
 use crate::log::Level;
 use crate::wire::protomcp::{ListToolsRequest, ReloadResponse, envelope::Msg};
@@ -86,7 +85,7 @@ impl Restart {
     }
 
     /// The file changed, so what died before says nothing.
-    fn forget(&mut self) {
+    pub(super) fn forget(&mut self) {
         self.quick_deaths = 0;
         self.backoff = BACKOFF_MIN;
     }
@@ -168,34 +167,6 @@ impl Bridge {
         }
     }
 
-    /// A process is proven: calls go to it from now on; an earlier one ends when its calls do.
-    fn serve(&mut self, generation: Generation, now: Instant, out: &mut Outputs) {
-        let earlier = self.serving.replace(generation);
-        let earlier_list =
-            earlier.and_then(|earlier| self.processes.get(&earlier)).map(|earlier| earlier.tool_list.clone());
-        let earlier_list = earlier_list.or(self.last_tool_list.take());
-        let Some(process) = self.processes.get_mut(&generation) else { return };
-        process.phase = Phase::Ready;
-        process.served = true;
-        if let Some(earlier_list) = earlier_list {
-            let hidden = std::mem::take(&mut process.tool_list);
-            let names: std::collections::BTreeSet<&str> =
-                process.tools.iter().map(|tool| tool.name.as_str()).collect();
-            process.tool_list.inherit(&earlier_list, |name| names.contains(name));
-            process.tool_list.disable(names.iter().filter(|name| !hidden.is_active(name)));
-        }
-        let (tools, took) = (process.tools.len(), now - process.started);
-        log(out, Level::Info, format!("serving {tools} tools after {} ms", took.as_millis()));
-        self.tools_may_have_changed(out);
-        if let Some(earlier) = earlier.and_then(|earlier| self.processes.get_mut(&earlier)) {
-            earlier.drain_until = Some(now + DRAIN);
-        }
-        if self.last_served.replace(generation).is_some() {
-            self.refresh_lists(now);
-        }
-        self.begin_without_slots(generation, now, out);
-    }
-
     /// The connection of a process is gone, or cannot be used any more.
     pub(super) fn tool_disconnected(&mut self, generation: Generation, reason: String, now: Instant) {
         let Some(process) = self.processes.get_mut(&generation) else { return };
@@ -211,7 +182,7 @@ impl Bridge {
     }
 
     /// No more calls go to this process.
-    fn stop_serving(&mut self, generation: Generation, _now: Instant) {
+    pub(super) fn stop_serving(&mut self, generation: Generation, _now: Instant) {
         self.serving = None;
         self.last_tool_list = self.processes.get(&generation).map(|process| process.tool_list.clone());
     }
@@ -259,18 +230,30 @@ impl Bridge {
             self.fail(id, &text, now, out);
         }
         self.withdraw_for_process(generation, out);
-        if self.shutdown.is_some() || process.expected_end {
+        if self.shutdown.is_some() {
             return;
+        }
+        if process.expected_end || self.reload.starts_after_end {
+            return self.reload_after_end(now, out);
         }
         log(out, Level::Error, text.clone());
-        if self.processes.values().any(|other| !matches!(other.phase, Phase::Ending { .. })) {
-            // Another one serves, or is about to: a newest save that does not start hurts nobody.
+        if self.serving.is_some() && !served {
+            let last_line = stderr.lines().rev().find(|line| !line.trim().is_empty());
+            self.reload_failed(process.end_reason.as_deref().or(last_line).unwrap_or(how), out);
+            self.reload_next(now, out);
             return;
         }
-        self.restart.died(now - process.started, served, now);
+        if self.processes.values().any(|other| !matches!(other.phase, Phase::Ending { .. })) {
+            // Another one serves, or is about to.
+            return;
+        }
         if !served {
             self.fail_waiting(&text, now, out);
         }
+        if self.reload_next(now, out) {
+            return;
+        }
+        self.restart.died(now - process.started, served, now);
         let next = match self.restart.plan {
             Plan::At(at) => format!("restarting in {} ms", (at - now).as_millis()),
             _ => format!(
@@ -289,24 +272,8 @@ impl Bridge {
         }
     }
 
-    /// Starts a process with the changed files beside the one that serves.
-    pub(super) fn files_changed(&mut self, cause: &str, now: Instant, out: &mut Outputs) {
-        log(out, Level::Info, format!("{cause} changed, reloading"));
-        self.restart.forget();
-        let unproven: Vec<Generation> = self
-            .processes
-            .values()
-            .filter(|process| !matches!(process.phase, Phase::Ready | Phase::Ending { .. }))
-            .map(|process| process.generation)
-            .collect();
-        for generation in unproven {
-            self.end_process(generation, "was replaced by a newer one", true, now, out);
-        }
-        self.start(now, out);
-    }
-
     /// Tells a process to end, or kills it.
-    fn end_process(
+    pub(super) fn end_process(
         &mut self,
         generation: Generation,
         reason: &str,
@@ -324,7 +291,9 @@ impl Bridge {
 
     /// What is due about processes.
     pub(super) fn processes_due(&mut self, now: Instant, out: &mut Outputs) {
-        let is_calm = |process: &Process| process.is_ready() && process.drain_until.is_none();
+        let is_calm = |process: &Process| {
+            process.is_ready() && process.drain_until.is_none() && process.reloading.is_none()
+        };
         if self.processes.values().all(is_calm) {
             return;
         }
@@ -359,8 +328,13 @@ impl Bridge {
                 }
                 Phase::Settling { until } if until <= now => self.serve(generation, now, out),
                 Phase::Ready => {
-                    if let Some(until) = process.drain_until {
-                        if process.asks.is_empty() && process.busy == 0 {
+                    if process.reloading.is_some_and(|(_, until)| until <= now) {
+                        let error =
+                            format!("the tool process did not reload within {timeout:?} (--start-timeout)");
+                        let response = ReloadResponse { success: false, error };
+                        self.reloaded_in_place(generation, response, now, out);
+                    } else if let Some(until) = process.drain_until {
+                        if process.busy == 0 {
                             self.end_process(generation, "was replaced by a newer one", false, now, out);
                         } else if until <= now {
                             self.end_process(

@@ -87,7 +87,11 @@ impl Bridge {
             Msg::RegisterMiddleware(request) => {
                 self.middleware_registered(generation, request_id, request, now, out);
             }
+            Msg::ReloadResponse(response) if self.is_reload_answer(generation, &request_id) => {
+                self.reloaded_in_place(generation, response, now, out);
+            }
             Msg::ReloadResponse(response) => self.handshake_ended(generation, response, now, out),
+            Msg::SaveState(saved) => self.save_state(generation, saved.state, out),
             Msg::EnableTools(request) => {
                 self.list_request(generation, request_id, out, |list| list.enable(request.tool_names));
             }
@@ -203,6 +207,7 @@ impl Bridge {
         for name in process.set_tools(tools) {
             log(out, Level::Error, format!("two tools are called \"{name}\"; the second one is left out"));
         }
+        process.reloads_in_place = list.reloads_in_place;
         if list.max_concurrent_calls > 0 {
             process.announced = true;
             process.slots = list.max_concurrent_calls as usize;

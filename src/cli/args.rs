@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use lexopt::{Arg, Parser, ValueExt};
 
+use crate::bridge::ReloadMode;
 use crate::cli::help::Topic;
 use crate::cli::{quantity, suggest};
 use crate::log::Level;
@@ -48,6 +49,12 @@ pub struct Serve {
     pub call_timeout: Option<Duration>,
     /// `--grace`
     pub grace: Option<Duration>,
+    /// `--hot-reload`
+    pub hot_reload: Option<ReloadMode>,
+    /// `--exclusive`
+    pub exclusive: bool,
+    /// `--drain`
+    pub drain: Option<Duration>,
     /// `--log-level`, `-v`, `-q`: the last one holds.
     pub log_level: Option<Level>,
 }
@@ -73,6 +80,12 @@ pub enum Flag {
     CallTimeout,
     /// What running calls get at the end.
     Grace,
+    /// How changed files come into effect.
+    HotReload,
+    /// Never two processes at once.
+    Exclusive,
+    /// What the calls of a replaced process get.
+    Drain,
     /// How the host is reached.
     Transport,
     /// The least important lines shown.
@@ -89,7 +102,7 @@ pub enum Flag {
 
 impl Flag {
     /// All of them.
-    pub const ALL: [Flag; 15] = [
+    pub const ALL: [Flag; 18] = [
         Flag::Runtime,
         Flag::Socket,
         Flag::Name,
@@ -99,6 +112,9 @@ impl Flag {
         Flag::StartTimeout,
         Flag::CallTimeout,
         Flag::Grace,
+        Flag::HotReload,
+        Flag::Exclusive,
+        Flag::Drain,
         Flag::Transport,
         Flag::LogLevel,
         Flag::Verbose,
@@ -119,6 +135,9 @@ impl Flag {
             Flag::StartTimeout => "start-timeout",
             Flag::CallTimeout => "call-timeout",
             Flag::Grace => "grace",
+            Flag::HotReload => "hot-reload",
+            Flag::Exclusive => "exclusive",
+            Flag::Drain => "drain",
             Flag::Transport => "transport",
             Flag::LogLevel => "log-level",
             Flag::Verbose => "verbose",
@@ -148,9 +167,10 @@ impl Flag {
             Flag::ServerVersion => Some("V"),
             Flag::Instructions => Some("FILE"),
             Flag::MaxMessage => Some("SIZE"),
-            Flag::StartTimeout | Flag::CallTimeout | Flag::Grace => Some("TIME"),
+            Flag::HotReload => Some("MODE"),
+            Flag::StartTimeout | Flag::CallTimeout | Flag::Grace | Flag::Drain => Some("TIME"),
             Flag::LogLevel => Some("LEVEL"),
-            Flag::Verbose | Flag::Quiet | Flag::Help | Flag::Version => None,
+            Flag::Exclusive | Flag::Verbose | Flag::Quiet | Flag::Help | Flag::Version => None,
         }
     }
 }
@@ -236,6 +256,9 @@ fn serve(parser: &mut Parser, dev: bool) -> Result<Command, String> {
             Flag::StartTimeout => typed.start_timeout = Some(read(parser, flag, bound)?),
             Flag::CallTimeout => typed.call_timeout = Some(read(parser, flag, bound)?),
             Flag::Grace => typed.grace = Some(read(parser, flag, quantity::duration)?),
+            Flag::HotReload => typed.hot_reload = Some(read(parser, flag, reload_mode)?),
+            Flag::Exclusive => typed.exclusive = true,
+            Flag::Drain => typed.drain = Some(read(parser, flag, quantity::duration)?),
             Flag::Transport => read(parser, flag, transport)?,
             Flag::LogLevel => typed.log_level = Some(read(parser, flag, level)?),
             Flag::Verbose => typed.log_level = Some(Level::Debug),
@@ -339,6 +362,19 @@ fn transport(text: &str) -> Result<(), String> {
     }
 }
 
+fn reload_mode(text: &str) -> Result<ReloadMode, String> {
+    match text {
+        "safe" => Ok(ReloadMode::Safe),
+        "immediate" => Ok(ReloadMode::Immediate),
+        "graceful" => Ok(ReloadMode::Graceful),
+        _ => {
+            let nearest = suggest::nearest(text, &["safe", "immediate", "graceful"]);
+            let hint = did_you_mean(nearest, "", "they are safe, immediate and graceful");
+            Err(format!("is not a way to reload; {hint}"))
+        }
+    }
+}
+
 fn level(text: &str) -> Result<Level, String> {
     const LEVELS: [Level; 4] = [Level::Error, Level::Warning, Level::Info, Level::Debug];
     LEVELS.into_iter().find(|level| level.as_str() == text).ok_or_else(|| {
@@ -365,7 +401,8 @@ mod tests {
     #[test]
     fn all_flags_before_and_behind_the_file() {
         let flags = "--runtime uv --socket /s --name n --server-version 2 --instructions i.md \
-            --max-message 1M --start-timeout 2s --call-timeout 3m --grace 0 --transport stdio --log-level info";
+            --max-message 1M --start-timeout 2s --call-timeout 3m --grace 0 --hot-reload graceful \
+            --drain 1m --transport stdio --log-level info";
         let expected = Serve {
             dev: true,
             file: "f.py".into(),
@@ -379,6 +416,9 @@ mod tests {
             start_timeout: Some(Duration::from_secs(2)),
             call_timeout: Some(Duration::from_secs(180)),
             grace: Some(Duration::ZERO),
+            hot_reload: Some(ReloadMode::Graceful),
+            exclusive: false,
+            drain: Some(Duration::from_secs(60)),
             log_level: Some(Level::Info),
         };
         assert_eq!(served(&format!("dev {flags} f.py")), expected);

@@ -38,6 +38,9 @@ pub fn make(typed: Serve, here: &Environment) -> Result<Settings, String> {
             grace: typed.grace.unwrap_or(limits::GRACE),
             message_max: typed.message_max.unwrap_or(limits::MESSAGE_MAX),
             command: runtime::shown(&command),
+            reload: typed.hot_reload.unwrap_or_default(),
+            exclusive: typed.exclusive,
+            drain: typed.drain.unwrap_or(limits::DRAIN),
             // The hasher's keys are what std offers of the system's randomness.
             seed: RandomState::new().hash_one(std::process::id()),
         },
@@ -210,6 +213,9 @@ pub(super) mod tests {
             start_timeout: Some(Duration::from_secs(2)),
             call_timeout: Some(Duration::from_secs(3)),
             grace: Some(Duration::from_secs(4)),
+            hot_reload: Some(bridge::ReloadMode::Immediate),
+            exclusive: true,
+            drain: Some(Duration::from_secs(5)),
             log_level: Some(Level::Error),
         };
         let settings = make(typed, &here).unwrap();
@@ -222,6 +228,9 @@ pub(super) mod tests {
         assert_eq!(settings.bridge.start_timeout, Duration::from_secs(2));
         assert_eq!(settings.bridge.call_timeout, Duration::from_secs(3));
         assert_eq!(settings.bridge.grace, Duration::from_secs(4));
+        assert_eq!(settings.bridge.reload, bridge::ReloadMode::Immediate);
+        assert!(settings.bridge.exclusive);
+        assert_eq!(settings.bridge.drain, Duration::from_secs(5));
         assert_eq!(settings.socket, Some(folder.path("work/s.sock")));
         assert_eq!(settings.log_level, Level::Error);
         let watch = settings.watch.expect("dev watches");

@@ -23,6 +23,19 @@ pub struct CallAnswer<'a> {
     pub meta_json: &'a str,
     /// Details of a failed call.
     pub error: Option<&'a ToolError>,
+    /// What the bridge has to say beside it.
+    pub note: Option<&'a Note>,
+}
+
+/// What the bridge says beside a tool's result, to the model and to the host's program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Note {
+    /// One line.
+    pub text: String,
+    /// The key in the result's `_meta`.
+    pub key: &'static str,
+    /// A JSON value.
+    pub value_json: String,
 }
 
 /// The key of a tool error in a result's `_meta`.
@@ -74,13 +87,16 @@ pub fn write_call_result(
     {
         texts.push(Cow::Owned(readable(error)));
     }
+    if let Some(note) = answer.note {
+        texts.push(Cow::Borrowed(&note.text));
+    }
     let meta = json::is_object(answer.meta_json).then_some(answer.meta_json);
 
     let texts_len: usize = texts.iter().map(|text| content::text_block_len(text) + 1).sum();
     let structured_len = structured.as_ref().map_or(0, |structured| structured.json.len());
     let error_len = answer.error.map_or(0, |error| 4 * (error.message.len() + error.suggestion.len()));
     // The rest is for the names of the members and for what the caller puts around the result.
-    let names_len = 256;
+    let names_len = 256 + answer.note.map_or(0, |note| note.value_json.len());
     out.reserve_exact(
         content.written_len() + texts_len + structured_len + answer.meta_json.len() + error_len + names_len,
     );
@@ -104,9 +120,10 @@ pub fn write_call_result(
     if is_error {
         result.flag("isError", true);
     }
-    match answer.error {
-        Some(error) => write_meta(result.member("_meta"), meta, error),
-        None => result.raw_if("_meta", meta),
+    if answer.error.is_some() || answer.note.is_some() {
+        write_meta(result.member("_meta"), meta, answer.error, answer.note);
+    } else {
+        result.raw_if("_meta", meta);
     }
     result.close();
 }
@@ -175,15 +192,20 @@ fn readable(error: &ToolError) -> String {
     text
 }
 
-/// Appends the tool's own `_meta` with the error added, unless the tool has put one there.
-fn write_meta(out: &mut Vec<u8>, meta: Option<&str>, error: &ToolError) {
+/// Appends the tool's own `_meta` with the error and the note added, unless the tool has put
+/// something else there.
+fn write_meta(out: &mut Vec<u8>, meta: Option<&str>, error: Option<&ToolError>, note: Option<&Note>) {
     let entries = meta.and_then(json::entries).unwrap_or_default();
+    let is_free = |key: &str| entries.iter().all(|(name, _)| name != key);
     let mut object = Object::open(out);
     for (name, value) in &entries {
         object.raw(name, value.get());
     }
-    if entries.iter().all(|(name, _)| name != ERROR_KEY) {
+    if let Some(error) = error.filter(|_| is_free(ERROR_KEY)) {
         write_tool_error(object.member(ERROR_KEY), error);
+    }
+    if let Some(note) = note.filter(|note| is_free(note.key)) {
+        object.raw(note.key, &note.value_json);
     }
     object.close();
 }
@@ -216,6 +238,7 @@ mod tests {
         structured_content_json: "",
         meta_json: "",
         error: None,
+        note: None,
     };
 
     fn shown(revision: Revision, tool: Option<&Tool>, answer: &CallAnswer<'_>) -> String {
@@ -227,6 +250,24 @@ mod tests {
         from_definition(ToolDefinition { name: "t".into(), output_schema_json, ..Default::default() })
             .unwrap()
             .0
+    }
+
+    #[test]
+    fn a_note_stands_beside_the_result_in_text_and_meta() {
+        let note =
+            Note { text: "old code".into(), key: "protomcp/reload", value_json: r#"{"serving":1}"#.into() };
+        let cases = [
+            ("", r#""protomcp/reload":{"serving":1}"#),
+            (r#"{"k":1}"#, r#""k":1,"protomcp/reload":{"serving":1}"#),
+            (r#"{"protomcp/reload":0}"#, r#""protomcp/reload":0"#),
+        ];
+        for (meta_json, meta) in cases {
+            let answer = CallAnswer { result_json: TEXT, meta_json, note: Some(&note), ..NOTHING };
+            let expected = format!(
+                r#"{{"content":[{{"type":"text","text":"a"}},{{"type":"text","text":"old code"}}],"_meta":{{{meta}}}}}"#
+            );
+            assert_eq!(written(|out| write_call_result(out, NEW, None, &answer)), expected);
+        }
     }
 
     #[test]
@@ -445,6 +486,7 @@ mod tests {
                     structured_content_json: &structured,
                     meta_json: &meta,
                     error,
+                    note: None,
                 };
                 for (revision, tool) in [(NEW, None), (NEW, Some(&object)), (OLD, None)] {
                     let value: serde_json::Value =

@@ -186,6 +186,7 @@ impl Peer {
                 let list = ToolListResponse {
                     tools: self.offer.tools.clone(),
                     max_concurrent_calls: self.offer.concurrency.max(1),
+                    reloads_in_place: false,
                 };
                 steps.push(Step::Send(envelope(request_id, Msg::ToolList(list))));
                 self.register(0, steps);

@@ -35,7 +35,7 @@ pub(super) mod tag {
 
     /// Whether a field of `Envelope` belongs to its oneof `msg`.
     pub(in crate::wire) const fn is_message(tag: u32) -> bool {
-        matches!(tag, 1..=13 | 16..=37 | 40..=43 | 50..=51 | 60..=63)
+        matches!(tag, 1..=13 | 16..=37 | 40..=43 | 50..=51 | 60..=63 | 1000..=1001)
     }
 }
 

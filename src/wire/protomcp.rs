@@ -8,7 +8,7 @@ pub struct Envelope {
     /// Reserved for several tool processes behind one bridge; ignored.
     #[prost(string, tag = "15")]
     pub namespace: ::prost::alloc::string::String,
-    #[prost(oneof = "envelope::Msg", tags = "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 40, 41, 42, 43, 50, 51, 60, 61, 62, 63")]
+    #[prost(oneof = "envelope::Msg", tags = "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 40, 41, 42, 43, 50, 51, 60, 61, 62, 63, 1000, 1001")]
     pub msg: ::core::option::Option<envelope::Msg>,
 }
 /// Nested message and enum types in `Envelope`.
@@ -116,6 +116,11 @@ pub mod envelope {
         ListRootsRequest(super::ListRootsRequest),
         #[prost(message, tag = "63")]
         ListRootsResponse(super::ListRootsResponse),
+        /// What one life of the tool process leaves to the next.
+        #[prost(message, tag = "1000")]
+        SaveState(super::SaveState),
+        #[prost(message, tag = "1001")]
+        RestoreState(super::RestoreState),
     }
 }
 /// Asks the tool process to reload its code in place and to go through the handshake again.
@@ -135,6 +140,20 @@ pub struct ReloadResponse {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ListToolsRequest {
 }
+/// Tool process to bridge, at any time: keep this for the process that comes after me, instead of
+/// what I gave you before. At most 1 MiB; no answer.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct SaveState {
+    #[prost(bytes = "vec", tag = "1")]
+    pub state: ::prost::alloc::vec::Vec<u8>,
+}
+/// Bridge to tool process, before its first call: what the process before it saved last. Comes
+/// only if there is something.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct RestoreState {
+    #[prost(bytes = "vec", tag = "1")]
+    pub state: ::prost::alloc::vec::Vec<u8>,
+}
 /// The tools that a process offers, in the order in which hosts shall see them.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct ToolListResponse {
@@ -144,6 +163,10 @@ pub struct ToolListResponse {
     /// requests are held back until the outstanding one is answered.
     #[prost(uint32, tag = "1000")]
     pub max_concurrent_calls: u32,
+    /// ReloadRequest makes this process run the changed code. Published SDKs acknowledge the request
+    /// and go on with the old code, so the bridge asks only those that say this.
+    #[prost(bool, tag = "1001")]
+    pub reloads_in_place: bool,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ToolDefinition {
@@ -371,7 +394,7 @@ pub struct MiddlewareInterceptResponse {
     pub arguments_json: ::prost::alloc::string::String,
     #[prost(string, tag = "2")]
     pub result_json: ::prost::alloc::string::String,
-    /// Ends the call with reject_reason; heeded in the before phase.
+    /// Ends the call with reject_reason, in either phase.
     #[prost(bool, tag = "3")]
     pub reject: bool,
     #[prost(string, tag = "4")]

@@ -138,7 +138,7 @@ fn a_process_that_does_not_start_fails_those_who_wait_and_stays_down_in_the_end(
     scene.exited(generation, "exited with status 1", "");
     assert!(text(&scene.heard_one()).contains("status 1"));
     assert!(scene.orders().is_empty());
-    scene.input(Input::FilesChanged { cause: "tools.py".into() });
+    scene.input(Input::Reload { cause: "tools.py changed".into() });
     assert_eq!(scene.orders(), [format!("start {}", generation + 1)], "so does a file change");
 }
 
@@ -185,12 +185,12 @@ fn a_build_that_fails_leaves_the_serving_process_alone_and_one_that_takes_too_lo
     let said =
         "the tool process (python3 tools.py) could not be built: `cargo build` exited with status 101; ";
     assert!(text(&answer).starts_with(said) && text(&answer).ends_with("expected `;`"), "{answer}");
-    scene.input(Input::FilesChanged { cause: "main.rs".into() });
+    scene.input(Input::Reload { cause: "main.rs changed".into() });
     scene.input(Input::ToolLaunched(Generation(2)));
     scene.started(2);
     scene.handshake(2, &["a"], 0);
-    scene.input(Input::FilesChanged { cause: "main.rs".into() });
-    scene.input(Input::FilesChanged { cause: "main.rs".into() });
+    scene.input(Input::Reload { cause: "main.rs changed".into() });
+    scene.input(Input::Reload { cause: "main.rs changed".into() });
     assert_eq!(scene.orders(), ["start 3", "kill 3", "start 4"], "a newer save ends a build");
     scene.exited(3, "could not be built: `cargo build` was killed by signal 9", "");
     scene.wait(Duration::from_secs(600));
@@ -198,6 +198,7 @@ fn a_build_that_fails_leaves_the_serving_process_alone_and_one_that_takes_too_lo
     scene.logged(Level::Error);
     scene.exited(4, "could not be built: `cargo build` was killed by signal 9", "");
     assert!(scene.logged(Level::Error)[0].contains("was not built within 600s (--build-timeout)"));
+    assert_eq!(scene.heard_one()["method"], "notifications/message");
     scene.call(2, "a");
     let told = scene.told_one(2);
     scene.result(2, &told.request_id, "still here");
@@ -225,73 +226,6 @@ fn the_backoff_doubles_and_is_forgotten_after_health() {
     scene.exited(10, "exited with status 1", "");
     let wait = scene.bridge.deadline().expect("a restart is due") - scene.now;
     assert!(wait <= BACKOFF_MIN * 2);
-}
-
-#[test]
-fn a_changed_file_is_proven_beside_the_serving_process() {
-    let mut scene = Scene::serving(&["a"]);
-    scene.ask(1, "tools/list", json!({}));
-    scene.heard_one();
-    scene.call(2, "a");
-    let running = scene.told_one(1);
-    scene.input(Input::FilesChanged { cause: "tools.py".into() });
-    scene.started(2);
-    scene.call(3, "b");
-    scene.heard_one();
-    scene.handshake(2, &["a", "b"], 0);
-    assert_eq!(scene.heard_one()["method"], "notifications/tools/list_changed");
-    scene.call(4, "b");
-    let told = scene.told_one(2);
-    assert!(scene.orders().is_empty(), "the old one still has a call");
-    scene.result(1, &running.request_id, "old");
-    assert_eq!((scene.heard_one()["id"].clone(), scene.orders()), (json!(2), vec!["term 1".to_owned()]));
-    scene.exited(1, "exited with status 0", "");
-    scene.result(2, &told.request_id, "new");
-    assert_eq!(text(&scene.heard_one()), "new");
-    assert!(scene.orders().is_empty());
-}
-
-#[test]
-fn a_broken_save_leaves_the_serving_process_alone() {
-    let mut scene = Scene::serving(&["a"]);
-    scene.input(Input::FilesChanged { cause: "tools.py".into() });
-    assert_eq!(scene.orders(), ["start 2"]);
-    scene.exited(2, "exited with status 1", "SyntaxError");
-    assert!(scene.logged(Level::Error)[0].contains("SyntaxError"));
-    scene.call(1, "a");
-    let told = scene.told_one(1);
-    scene.result(1, &told.request_id, "still here");
-    assert_eq!(text(&scene.heard_one()), "still here");
-    assert_eq!(scene.bridge.deadline(), None);
-}
-
-#[test]
-fn a_second_save_replaces_the_unproven_process() {
-    let mut scene = Scene::serving(&["a"]);
-    scene.input(Input::FilesChanged { cause: "tools.py".into() });
-    scene.input(Input::FilesChanged { cause: "tools.py".into() });
-    assert_eq!(scene.orders(), ["start 2", "kill 2", "start 3"]);
-    scene.exited(2, "was killed by signal 9", "");
-    assert!(scene.logged(Level::Error).is_empty());
-}
-
-#[test]
-fn the_tool_lists_state_survives_a_reload() {
-    let mut scene = Scene::serving(&["a", "b", "secret"]);
-    scene.ask(1, "tools/list", json!({}));
-    scene.heard_one();
-    scene.tool(
-        1,
-        "",
-        Msg::DisableTools(DisableToolsRequest { tool_names: vec!["b".into(), "secret".into()] }),
-    );
-    scene.heard_one();
-    scene.input(Input::FilesChanged { cause: "tools.py".into() });
-    scene.started(2);
-    scene.handshake(2, &["a", "b", "c"], 0);
-    scene.heard_one();
-    scene.ask(2, "tools/list", json!({}));
-    assert_eq!(names(&scene.heard_one(), "tools"), ["a", "c"]);
 }
 
 #[test]

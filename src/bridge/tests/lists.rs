@@ -208,7 +208,7 @@ fn a_reload_tells_only_what_changed() {
     scene.tool(1, &told.request_id, resources(&["one"]));
     scene.heard();
     for (generation, names, news) in [(2, vec!["one"], 0), (3, vec!["one", "two"], 1)] {
-        scene.input(Input::FilesChanged { cause: "tools.py".into() });
+        scene.input(Input::Reload { cause: "tools.py changed".into() });
         scene.started(generation);
         scene.handshake(generation, &["a"], 0);
         let told = scene.told_one(generation);

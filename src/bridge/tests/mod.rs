@@ -7,6 +7,7 @@ mod life;
 mod lists;
 mod middleware;
 mod pair;
+mod reload;
 
 use std::borrow::Cow;
 use std::time::{Duration, Instant};
@@ -48,6 +49,9 @@ impl Scene {
             grace: Duration::from_secs(1),
             message_max: 1 << 20,
             command: "python3 tools.py".into(),
+            reload: ReloadMode::Safe,
+            exclusive: false,
+            drain: Duration::from_secs(30),
             seed: 1,
         };
         let mut scene = Self { bridge: Bridge::new(config), now: Instant::now(), outputs: Vec::new() };
@@ -239,7 +243,7 @@ impl Scene {
     /// The process tells its tools.
     pub(super) fn declare(&mut self, generation: u64, tools: &[&str], concurrency: u32) {
         let tools = tools.iter().map(|name| definition(name)).collect();
-        let list = ToolListResponse { tools, max_concurrent_calls: concurrency };
+        let list = ToolListResponse { tools, max_concurrent_calls: concurrency, ..Default::default() };
         self.tool(generation, "1", Msg::ToolList(list));
     }
 
@@ -251,7 +255,7 @@ impl Scene {
 
     /// The process sends bytes.
     pub(super) fn tool_bytes(&mut self, generation: u64, mut bytes: &[u8]) {
-        let mut reader = Reader::new(1 << 20);
+        let mut reader = Reader::new(2 << 20);
         while !bytes.is_empty() {
             let space = reader.space();
             let count = space.len().min(bytes.len());

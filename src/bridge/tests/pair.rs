@@ -108,7 +108,7 @@ impl Story {
             18 => self.scene.wait(Duration::from_millis([1, 20, 300][self.random.below(3)])),
             19 if self.random.below(8) == 0 => self.kill_one(),
             20 if self.random.below(10) == 0 => {
-                self.scene.input(Input::FilesChanged { cause: "tools.py".into() });
+                self.scene.input(Input::Reload { cause: "tools.py changed".into() });
             }
             _ => self.deliver_some(),
         }

@@ -225,7 +225,7 @@ impl EventLoop {
         for signal in self.signals.take() {
             match signal {
                 Signal::Stop(name) => self.tell(Input::Stop { reason: name.into() }),
-                Signal::Restart => self.tell(Input::FilesChanged { cause: "SIGUSR1".into() }),
+                Signal::Restart => self.tell(Input::Reload { cause: "SIGUSR1 came".into() }),
                 Signal::Child => self.reap(),
             }
         }

@@ -89,7 +89,7 @@ impl EventLoop {
             self.console.log(Level::Warning, &trouble);
         }
         if let Some(cause) = watcher.due(self.now) {
-            self.tell(Input::FilesChanged { cause });
+            self.tell(Input::Reload { cause: format!("{cause} changed") });
         }
     }
 }
