@@ -1,7 +1,7 @@
 //! The command line: what was typed becomes what will be done.
 //!
 //! What lives here: the commands and flags ([`args`]), what they mean ([`settings`]), how a file
-//! becomes a command line ([`runtime`]), the help texts ([`help`]). What does not: anything that
+//! becomes a command line ([`runtime`]), which folder is its project ([`project`]), the help texts ([`help`]). What does not: anything that
 //! happens once the bridge runs. Imports: everything below.
 //!
 //! Two stages: [`args::parse`] turns words into a [`args::Command`] and touches nothing;
@@ -10,6 +10,7 @@
 
 pub mod args;
 pub mod help;
+pub mod project;
 pub mod quantity;
 pub mod runtime;
 pub mod settings;
