@@ -43,7 +43,9 @@ pub(super) struct Process {
     pub(super) announced: bool,
     /// It can reload in place.
     pub(super) reloads_in_place: bool,
-    /// It was asked to; the request, and until when it may take.
+    /// The request that opened its handshake.
+    pub(super) opening: Option<AskId>,
+    /// It was asked to reload in place; the request, and until when it may take.
     pub(super) reloading: Option<(AskId, Instant)>,
     pub(super) busy: usize,
     /// Requests of ours that it has not answered.
@@ -106,6 +108,7 @@ impl Process {
             slots: 1,
             announced: false,
             reloads_in_place: false,
+            opening: None,
             reloading: None,
             busy: 0,
             asks: BTreeMap::new(),

@@ -5,7 +5,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::ids::{CallId, Generation, SessionId};
+use crate::ids::{AskId, CallId, Generation, SessionId};
 use crate::limits::{
     BACKOFF_MAX, BACKOFF_MIN, EXIT_WAIT, HEALTHY_AFTER, KILL_AFTER, QUICK_DEATH, QUICK_DEATHS_MAX, SETTLE,
 };
@@ -141,8 +141,11 @@ impl Bridge {
         let Some(process) = self.processes.get_mut(&generation) else { return };
         let Phase::Starting { until } = process.phase else { return };
         process.phase = Phase::Handshaking { until, quiet_at: None };
-        let request_id = self.next_id().to_string();
-        self.tell(generation, request_id, Msg::ListTools(ListToolsRequest {}), out);
+        let opening = self.next_id();
+        if let Some(process) = self.processes.get_mut(&generation) {
+            process.opening = Some(AskId(opening));
+        }
+        self.tell(generation, opening.to_string(), Msg::ListTools(ListToolsRequest {}), out);
     }
 
     /// The tool process said that its handshake is complete, or that it will not serve.

@@ -83,7 +83,7 @@ impl Bridge {
     fn envelope(&mut self, generation: Generation, envelope: Envelope, now: Instant, out: &mut Outputs) {
         let Envelope { request_id, msg: Some(msg), .. } = envelope else { return };
         match msg {
-            Msg::ToolList(list) => self.tools_declared(generation, list, now, out),
+            Msg::ToolList(list) => self.tools_declared(generation, &request_id, list, now, out),
             Msg::RegisterMiddleware(request) => {
                 self.middleware_registered(generation, request_id, request, now, out);
             }
@@ -182,14 +182,20 @@ impl Bridge {
         }
     }
 
-    /// The tools of a process: the first answer of the handshake, or a later change.
+    /// The tools of a process: the first answer of the handshake, or a later change, which
+    /// published SDKs send without a request id.
     fn tools_declared(
         &mut self,
         generation: Generation,
+        request_id: &str,
         list: ToolListResponse,
         now: Instant,
         out: &mut Outputs,
     ) {
+        let opening = self.processes.get(&generation).and_then(|process| process.opening);
+        if !request_id.is_empty() && opening.is_none_or(|opening| request_id.parse() != Ok(opening.0)) {
+            return unasked(out, request_id);
+        }
         let mut tools = Vec::with_capacity(list.tools.len());
         for definition in list.tools {
             let name = definition.name.clone();

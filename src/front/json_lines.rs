@@ -56,8 +56,8 @@ fn read(line: Line<'_>, max: usize) -> Arrived<'_> {
         Line::Text(Cow::Borrowed(text)) => Arrived::Message(request::parse(text)),
         Line::Text(Cow::Owned(text)) => Arrived::Large(text),
         Line::TooLong { .. } => {
-            let error = RpcError::parse_error(format!(
-                "Parse error: the message is longer than the {max} bytes that --max-message allows"
+            let error = RpcError::invalid_request(format!(
+                "Invalid request: the message is longer than the {max} bytes that --max-message allows"
             ));
             Arrived::Message(HostMessage::Invalid { id: None, error })
         }

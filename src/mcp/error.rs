@@ -42,16 +42,6 @@ pub fn no_batches(revision: super::revision::Revision) -> RpcError {
     RpcError::invalid_request(format!("Invalid request: revision {revision} has no batches"))
 }
 
-/// A line beyond the bound of `max` bytes.
-pub fn line_too_long(max: usize) -> RpcError {
-    RpcError::invalid_request(format!("Invalid request: the line is longer than {max} bytes"))
-}
-
-/// A request before `initialize`.
-pub fn not_initialized(method: &str) -> RpcError {
-    RpcError::invalid_request(format!("Invalid request: {method} before initialize"))
-}
-
 /// A failure that a tool process reports for a request that is not a call; `what` says which
 /// request failed.
 pub fn failed(what: &str, error: &ToolError) -> RpcError {

@@ -110,8 +110,9 @@ pub fn answer(name: &str, response: GetPromptResponse) -> Result<GetPromptRespon
             _ => error::failed("The prompt failed", error),
         });
     }
+    // The same text may be the one message too.
     let rest = response.description.strip_prefix(NOT_FOUND_TEXT);
-    if response.messages.is_empty() && rest.is_some_and(|rest| rest.trim() == name.trim()) {
+    if response.messages.len() <= 1 && rest.is_some_and(|rest| rest.trim() == name.trim()) {
         return Err(error::unknown_prompt(name));
     }
     Ok(response)
