@@ -135,6 +135,7 @@ struct Shared {
     writer: Mutex<UnixStream>,
     lists: Mutex<Lists>,
     is_complete: AtomicBool,
+    reading: Mutex<()>,
 }
 
 /// One `CallToolRequest`.
@@ -155,6 +156,7 @@ impl Peer {
             writer: Mutex::new(stream.try_clone().unwrap()),
             lists: Mutex::new(Lists::default()),
             is_complete: AtomicBool::new(false),
+            reading: Mutex::new(()),
         });
         let (sender, frames) = channel();
         let (input, inside) = (stream.try_clone().unwrap(), Arc::clone(&shared));
@@ -170,6 +172,11 @@ impl Peer {
     /// What list requests are answered with.
     pub(crate) fn lists(&self) -> MutexGuard<'_, Lists> {
         self.shared.lists.lock().unwrap()
+    }
+
+    /// While the guard lives, at most one more frame is read.
+    pub(crate) fn stop_reading(&self) -> impl Drop + '_ {
+        self.shared.reading.lock().unwrap()
     }
 
     #[track_caller]
@@ -332,6 +339,7 @@ impl Shared {
 /// The reading thread.
 fn read(mut input: UnixStream, shared: &Shared, sender: &Sender<Option<Frame>>) {
     loop {
+        drop(shared.reading.lock());
         let mut header = [0; 4];
         let envelope = input.read_exact(&mut header).ok().and_then(|()| {
             let mut body = vec![0; u32::from_be_bytes(header) as usize];
