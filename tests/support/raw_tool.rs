@@ -320,6 +320,7 @@ impl Shared {
             Some(Msg::ListTools(_)) => Msg::ToolList(ToolListResponse {
                 tools: lists.tools.clone(),
                 max_concurrent_calls: lists.max_concurrent_calls,
+                ..ToolListResponse::default()
             }),
             Some(Msg::ListResourcesRequest(_)) => {
                 Msg::ResourceListResponse(ResourceListResponse { resources: lists.resources.clone() })
