@@ -8,6 +8,7 @@ use super::json::{Json, push_string};
 use super::peer::Cancelled;
 use super::sampling::{Sampled, Sampling};
 use super::tool_list::ToolList;
+use crate::limits::STATE_MAX;
 use crate::wire::protomcp;
 use crate::wire::protomcp::envelope::Msg;
 
@@ -99,6 +100,22 @@ impl Context {
     /// Tells the hosts that subscribed to this resource that its content changed.
     pub fn resource_changed(&self, uri: impl Into<String>) {
         self.link.send(Msg::ResourceChanged(protomcp::ResourceChangedNotification { uri: uri.into() }));
+    }
+
+    /// Leaves something to the next process: after a reload, and after a crash,
+    /// [`Server::restore`](super::Server::restore) gets what was saved last.
+    ///
+    /// # Errors
+    ///
+    /// `STATE_TOO_LARGE` beyond 1 MiB; what was saved before is kept.
+    pub fn save_state(&self, state: impl Into<Vec<u8>>) -> Result<(), ToolError> {
+        let state = state.into();
+        if state.len() > STATE_MAX {
+            let text = format!("the state takes {} bytes, and the limit is {STATE_MAX}", state.len());
+            return Err(ToolError::new("STATE_TOO_LARGE", text));
+        }
+        self.link.send(Msg::SaveState(protomcp::SaveState { state }));
+        Ok(())
     }
 
     /// Has the host's model answer, and waits for it; a person may have to agree first.

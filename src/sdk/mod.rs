@@ -157,6 +157,31 @@
 //! [`Context::resource_changed`] tells applications that subscribed to a resource. A clone of a
 //! context may be kept for that by a thread of yours.
 //!
+//! # From one life to the next
+//!
+//! When the source changes, or the process dies, a new process takes over. What
+//! [`Context::save_state`] saved last is handed to it before its first call; [`generation`] counts
+//! the lives.
+//!
+//! ```
+//! use std::sync::atomic::{AtomicU64, Ordering};
+//! use pmcp_bridge::sdk::{Server, tool};
+//!
+//! static VISITS: AtomicU64 = AtomicU64::new(0);
+//!
+//! let server = Server::new()
+//!     .restore(|state| {
+//!         let visits = std::str::from_utf8(state).ok().and_then(|text| text.parse().ok());
+//!         VISITS.store(visits.unwrap_or(0), Ordering::Relaxed);
+//!     })
+//!     .tool(tool("visit").handler(|ctx, _| {
+//!         let visits = VISITS.fetch_add(1, Ordering::Relaxed) + 1;
+//!         ctx.save_state(visits.to_string())?;
+//!         Ok(format!("visit {visits}"))
+//!     }));
+//! # let _ = server;
+//! ```
+//!
 //! # Middleware
 //!
 //! A [`middleware()`] sees every call of this process's tools before and after it happens; it may
@@ -195,6 +220,12 @@ mod tool;
 mod tool_list;
 
 pub use serde_json::{Value, json};
+
+/// Which life of the tool process this is: 1 for the first since the bridge was started, and one
+/// more with every restart or reload. 0 in a program that was started by hand.
+pub fn generation() -> u64 {
+    std::env::var("PROTOMCP_GENERATION").ok().and_then(|number| number.parse().ok()).unwrap_or(0)
+}
 
 pub use self::args::{Args, Argument};
 pub use self::completion::{Completing, Completion, Reference};

@@ -103,6 +103,8 @@ pub enum Step {
     Send(Envelope),
     /// Have a handler work on this and call [`Peer::finish`] when it has.
     Run(Request),
+    /// The process before this one left this; comes before the first request.
+    Restore(Vec<u8>),
     /// The bridge answered a question.
     Answer {
         /// The request id that [`Peer::ask`] minted.
@@ -207,6 +209,7 @@ impl Peer {
                 steps.push(Step::Send(envelope(request_id, Msg::ReloadResponse(response))));
             }
             Msg::Cancel(cancel) => self.cancel(&cancel.request_id),
+            Msg::RestoreState(restore) => steps.push(Step::Restore(restore.state)),
             Msg::ListResourcesRequest(_) => {
                 let list = ResourceListResponse { resources: self.offer.resources.clone() };
                 steps.push(Step::Send(envelope(request_id, Msg::ResourceListResponse(list))));

@@ -163,6 +163,7 @@ impl Connection {
                         Step::Send(envelope) => self.write(&envelope).map_err(|size| {
                             Error::Definition(format!("a list of {size} bytes is more than the bridge takes"))
                         })?,
+                        Step::Restore(state) => self.handlers.restore(&state),
                         Step::Answer { request_id, message } => self.deliver(&request_id, message),
                         Step::Run(run) => request = Some(run),
                     }

@@ -20,7 +20,7 @@ use crate::wire::protomcp::envelope::Msg;
 use crate::wire::protomcp::{
     ActiveToolsResponse, CallToolRequest, CallToolResponse, CancelRequest, CompletionRequest, Envelope,
     GetPromptRequest, ListToolsRequest, MiddlewareInterceptRequest, ReadResourceRequest,
-    RegisterMiddlewareResponse, SamplingResponse,
+    RegisterMiddlewareResponse, RestoreState, SamplingResponse,
 };
 
 /// The bridge's end of a connection to a server that runs on a thread of its own.
@@ -294,6 +294,23 @@ fn resources_prompts_and_completions_are_answered() {
     };
     bridge.send("3", Msg::CompletionRequest(complete));
     assert!(matches!(bridge.next(), (_, Msg::CompletionResponse(it)) if it.values == ["Ann"]));
+    bridge.close().unwrap();
+}
+
+#[test]
+fn state_goes_from_one_process_to_the_next() {
+    let (restored, seen) = std::sync::mpsc::channel();
+    let save = tool("save").handler(|context, _| {
+        context.save_state("small")?;
+        Ok(context.save_state(vec![0; crate::limits::STATE_MAX + 1]).unwrap_err().to_string())
+    });
+    let server = Server::new().tool(save).restore(move |state| restored.send(state.to_vec()).unwrap());
+    let mut bridge = Bridge::of(server);
+    bridge.send("", Msg::RestoreState(RestoreState { state: b"left".to_vec() }));
+    bridge.call("1", "save");
+    assert_eq!(seen.recv().unwrap(), b"left");
+    assert!(matches!(bridge.next(), (_, Msg::SaveState(it)) if it.state == b"small"));
+    assert!(bridge.result().1.result_json.contains("STATE_TOO_LARGE"));
     bridge.close().unwrap();
 }
 

@@ -32,7 +32,11 @@ pub struct Server {
     completions: Vec<(Reference, String, CompletionHandler)>,
     middleware: Vec<Middleware>,
     concurrency: Option<u32>,
+    restore: Option<RestoreHandler>,
 }
+
+/// Takes what the process before this one left.
+type RestoreHandler = Box<dyn Fn(&[u8]) + Send + Sync>;
 
 impl Server {
     /// A server that offers nothing yet.
@@ -91,6 +95,13 @@ impl Server {
         self
     }
 
+    /// Takes over what the process before this one saved last ([`Context::save_state`]), before
+    /// the first request. It is not called if nothing was saved.
+    pub fn restore(mut self, restore: impl Fn(&[u8]) + Send + Sync + 'static) -> Self {
+        self.restore = Some(Box::new(restore));
+        self
+    }
+
     /// Takes the server apart into what is announced and what is run.
     pub(crate) fn into_parts(self) -> Result<(Offer, Handlers), Error> {
         self.check().map_err(Error::Definition)?;
@@ -122,6 +133,7 @@ impl Server {
             templates: self.templates,
             prompts: self.prompts,
             completions: self.completions,
+            restore: self.restore,
             middleware: self.middleware.into_iter().map(|middleware| (middleware, Pace::default())).collect(),
         };
         Ok((offer, handlers))
@@ -195,6 +207,7 @@ pub(crate) struct Handlers {
     prompts: Vec<Prompt>,
     completions: Vec<(Reference, String, CompletionHandler)>,
     middleware: Vec<(Middleware, Pace)>,
+    restore: Option<RestoreHandler>,
 }
 
 impl Handlers {
@@ -204,6 +217,15 @@ impl Handlers {
             Work::Call { name, .. } => self.tools.get(name).map(|(_, pace)| pace),
             Work::Intercept(request) => self.find_middleware(&request.middleware_name).map(|(_, pace)| pace),
             _ => None,
+        }
+    }
+
+    /// Takes over what the process before this one left.
+    pub(crate) fn restore(&self, state: &[u8]) {
+        if let Some(restore) = &self.restore
+            && catch_unwind(AssertUnwindSafe(|| restore(state))).is_err()
+        {
+            eprintln!("the state of the process before could not be restored");
         }
     }
 

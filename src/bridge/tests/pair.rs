@@ -225,7 +225,7 @@ impl Story {
             match step {
                 Step::Send(told) => tool.to_bridge.extend(frame::encode(&told)),
                 Step::Run(request) => tool.running.push(request),
-                Step::Answer { .. } => {}
+                Step::Answer { .. } | Step::Restore(_) => {}
             }
         }
         assert!(tool.running.len() <= self.concurrency as usize, "the bridge sent more than was announced");
