@@ -299,7 +299,7 @@ fn resources_prompts_and_completions_are_answered() {
 
 #[test]
 fn state_goes_from_one_process_to_the_next() {
-    let (restored, seen) = std::sync::mpsc::channel();
+    let (restored, seen) = mpsc::channel();
     let save = tool("save").handler(|context, _| {
         context.save_state("small")?;
         Ok(context.save_state(vec![0; crate::limits::STATE_MAX + 1]).unwrap_err().to_string())
