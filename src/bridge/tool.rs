@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use crate::ids::{CallId, Generation};
+use crate::ids::{AskId, CallId, Generation};
 use crate::limits::HANDSHAKE_SILENCE;
 use crate::log::Level;
 use crate::mcp::logging;
@@ -192,9 +192,12 @@ impl Bridge {
         now: Instant,
         out: &mut Outputs,
     ) {
-        let opening = self.processes.get(&generation).and_then(|process| process.opening);
-        if !request_id.is_empty() && opening.is_none_or(|opening| request_id.parse() != Ok(opening.0)) {
-            return unasked(out, request_id);
+        if !request_id.is_empty() {
+            let process = self.processes.get_mut(&generation);
+            let asked = |id: &mut AskId| request_id.parse() == Ok(id.0);
+            if process.and_then(|process| process.opening.take_if(asked)).is_none() {
+                return unasked(out, request_id);
+            }
         }
         let mut tools = Vec::with_capacity(list.tools.len());
         for definition in list.tools {
@@ -264,7 +267,7 @@ impl Bridge {
     /// Progress goes to the host that gave a token, while its call runs, and only upwards
     /// (specification, basic/utilities/progress).
     fn progress(&mut self, generation: Generation, progress: &ProgressNotification, out: &mut Outputs) {
-        let ask = progress.progress_token.parse().ok().map(crate::ids::AskId);
+        let ask = progress.progress_token.parse().ok().map(AskId);
         let process = self.processes.get(&generation);
         let id = ask.and_then(|ask| process?.asks.get(&ask)?.call);
         let Some(call) = id.and_then(|id| self.calls.get_mut(&id)) else { return };

@@ -244,8 +244,9 @@ impl Scene {
     pub(super) fn declare(&mut self, generation: u64, tools: &[&str], concurrency: u32) {
         let tools = tools.iter().map(|name| definition(name)).collect();
         let list = ToolListResponse { tools, max_concurrent_calls: concurrency, ..Default::default() };
-        let opening = self.bridge.processes[&Generation(generation)].opening.expect("it was asked");
-        self.tool(generation, &opening.0.to_string(), Msg::ToolList(list));
+        let opening = self.bridge.processes[&Generation(generation)].opening;
+        let request_id = opening.map(|opening| opening.0.to_string()).unwrap_or_default();
+        self.tool(generation, &request_id, Msg::ToolList(list));
     }
 
     /// The process sends an envelope, through the real reader.
