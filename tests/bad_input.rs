@@ -56,17 +56,19 @@ fn nesting_without_end_is_refused() {
         assert!(trio.host.next().json["error"].is_object());
         trio.host.send(&open.repeat(200_000));
         assert!(trio.host.next().json["error"].is_object());
-        // As arguments: refused, or handed on as text; the bridge is there either way.
+        // As arguments: refused, or handed on as text; the call behind it arrives either way.
         trio.host.send(&format!(
             r#"{{"jsonrpc":"2.0","id":"deep","method":"tools/call","params":{{"name":"any","arguments":{{"a":{deep}}}}}}}"#
         ));
-        if trio.peer.nothing_within(Duration::from_millis(200)) {
-            assert!(trio.host.next().json["error"].is_object());
-        } else {
-            // Taken by the check above; the call can only be cancelled now.
-            trio.host.notify("notifications/cancelled", json!({"requestId": "deep"}));
-            trio.peer.next();
+        let id = trio.host.begin_call("any", json!({"behind": true}));
+        let mut call = trio.peer.call();
+        if !call.arguments.contains("behind") {
+            trio.peer.answer_text(&call, "deep");
+            call = trio.peer.call();
         }
+        trio.peer.answer_text(&call, "behind");
+        trio.host.result_of(id);
+        trio.host.next();
         // As a result.
         let id = trio.host.begin_call("any", json!({}));
         let call = trio.peer.call();
@@ -161,7 +163,7 @@ fn a_frame_that_is_no_protobuf_is_passed_over() {
 fn an_answer_to_no_request_is_nobodys() {
     let mut trio = Trio::new(&["any"]);
     // A tool list without an id would be a new tool list.
-    for id in ["1", "no such request", "9999999999"] {
+    for id in ["777", "no such request", "9999999999"] {
         trio.peer.send(id, Msg::CallResult(text_result("for nobody")));
         trio.peer.send(id, Msg::ToolList(ToolListResponse::default()));
         trio.peer.send(id, Msg::PromptListResponse(PromptListResponse::default()));

@@ -101,40 +101,47 @@ fn a_slow_host_stops_the_tool_and_memory_stays_bounded() {
 
 #[test]
 fn a_slow_tool_stops_the_host_and_memory_stays_bounded() {
-    let trio = Trio::new(&["any"]);
-    // 100 MiB of arguments for a tool that answers none of it.
-    let count = 400;
-    let argument = "x".repeat(256 * 1024);
-    let pid = trio.host.pid();
-    let (sent, stuck) = std::sync::mpsc::channel();
-    let Trio { mut host, peer, .. } = trio;
-    let writer = std::thread::spawn(move || {
-        for n in 0..count {
-            host.begin_call("any", json!({"n": n, "a": argument}));
-            sent.send(n).unwrap();
+    // A tool process that takes one call at a time and does not answer it, and one that would take
+    // a thousand and does not even read them.
+    for (concurrent, is_deaf) in [(1, false), (1000, true)] {
+        let trio =
+            Trio::with(vec![tool("any")], |setup| setup, |lists| lists.max_concurrent_calls = concurrent);
+        let Trio { mut host, peer, tool: _tool, dir: _dir } = trio;
+        let deaf = is_deaf.then(|| peer.stop_reading());
+        // 100 MiB of arguments.
+        let count = 400;
+        let argument = "x".repeat(256 * 1024);
+        let pid = host.pid();
+        let (sent, stuck) = std::sync::mpsc::channel();
+        let writer = std::thread::spawn(move || {
+            for n in 0..count {
+                host.begin_call("any", json!({"n": n, "a": argument}));
+                sent.send(n).unwrap();
+            }
+            drop(sent);
+            host
+        });
+        let mut last = 0;
+        while let Ok(n) = stuck.recv_timeout(Duration::from_millis(500)) {
+            last = n;
         }
-        drop(sent);
-        host
-    });
-    let mut last = 0;
-    while let Ok(n) = stuck.recv_timeout(Duration::from_millis(500)) {
-        last = n;
-    }
-    assert!(last + 1 < count, "all of it was taken");
-    let peak = process::memory(pid, "VmHWM");
-    assert!(peak < 64 * MIB, "{} MiB", peak / MIB);
+        assert!(last + 1 < count, "all of it was taken");
+        let peak = process::memory(pid, "VmHWM");
+        assert!(peak < 64 * MIB, "{} MiB", peak / MIB);
 
-    for n in 0..count {
-        let call = peer.call();
-        assert!(call.arguments.contains(&format!("\"n\":{n}")), "in their order");
-        peer.answer_text(&call, "taken");
+        drop(deaf);
+        for n in 0..count {
+            let call = peer.call();
+            assert!(call.arguments.contains(&format!("\"n\":{n}}}")), "in their order");
+            peer.answer_text(&call, "taken");
+        }
+        let mut host = writer.join().unwrap();
+        for id in 2..2 + count {
+            host.result_of(id);
+        }
+        let peak = process::memory(pid, "VmHWM");
+        assert!(peak < 64 * MIB, "{} MiB", peak / MIB);
     }
-    let mut host = writer.join().unwrap();
-    for id in 2..2 + count {
-        host.result_of(id);
-    }
-    let peak = process::memory(pid, "VmHWM");
-    assert!(peak < 64 * MIB, "{} MiB", peak / MIB);
 }
 
 #[test]

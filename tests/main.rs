@@ -15,6 +15,8 @@ mod bad_input;
 mod calls;
 /// Cancellation in both directions, and calls that take too long.
 mod cancel;
+/// `pmcp dev`: a change of the file is a new tool process.
+mod dev;
 /// The handshake, ping, and the rules of JSON-RPC.
 mod lifecycle;
 /// Under load and at rest.
@@ -23,10 +25,14 @@ mod load;
 mod middleware;
 /// Log messages and progress.
 mod notifications;
+/// Official clients.
+mod official_clients;
 /// The life of the tool process: crashes, restarts, and why it could not start.
 mod process_life;
 /// Prompts, and the completion of their arguments.
 mod prompts;
+/// Tool processes written with SDKs as they are published.
+mod published_sdks;
 /// Resources: lists, reading, subscriptions.
 mod resources;
 /// What a tool process asks of the host.

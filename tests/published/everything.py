@@ -66,6 +66,8 @@ def throw() -> str:
 def steps(ctx: ToolContext, count: int) -> str:
     for step in range(1, count + 1):
         ctx.report_progress(step, count, f"step {step}")
+    # The TypeScript client forgets progress that it reads together with the answer.
+    time.sleep(0.05)
     return f"{count} steps"
 
 

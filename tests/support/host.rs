@@ -293,7 +293,7 @@ impl Host {
         let left: Vec<String> =
             process::of_folder(self.dir.path()).into_iter().map(process::describe).collect();
         assert!(left.is_empty(), "processes are left: {left:?}");
-        let mark = format!("pmcp-{}", self.pid());
+        let mark = format!("/pmcp-{}-", self.pid());
         let files: Vec<_> = [self.dir.join("tmp"), "/dev/shm".into(), "/tmp".into()]
             .iter()
             .filter_map(|folder| std::fs::read_dir(folder).ok())

@@ -86,7 +86,8 @@ impl Setup {
         }
         let temporary = self.dir.join("tmp");
         std::fs::create_dir_all(&temporary).unwrap();
-        command.env("TMPDIR", &temporary).env("PMCP_TEST_DIR", self.dir.path());
+        command.env("TMPDIR", &temporary).env("XDG_RUNTIME_DIR", &temporary);
+        command.env("PMCP_TEST_DIR", self.dir.path());
         command.envs(self.environment.iter().cloned());
         command
     }

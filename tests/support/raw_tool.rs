@@ -46,7 +46,7 @@ impl RawTool {
             assert!(Command::new("mkfifo").arg(fifo).status().unwrap().success());
         }
         let file = dir.script(
-            "raw-tool",
+            "tool/raw-tool",
             &format!(
                 "#!/bin/sh\n\
                  echo \"$$ $PROTOMCP_SOCKET\" > '{}'\n\
