@@ -33,6 +33,8 @@ mod process_life;
 mod prompts;
 /// Tool processes written with SDKs as they are published.
 mod published_sdks;
+/// Reloads: proving the new process beside the old one, and the other ways.
+mod reload;
 /// Resources: lists, reading, subscriptions.
 mod resources;
 /// What a tool process asks of the host.
