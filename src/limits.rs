@@ -95,6 +95,9 @@ pub const DRAIN: Duration = Duration::from_secs(30);
 /// Default for `--start-timeout`: from the start of a tool process to its complete handshake.
 pub const START_TIMEOUT: Duration = Duration::from_secs(30);
 
+/// Default for `--build-timeout`: a first build fetches and compiles all that it depends on.
+pub const BUILD_TIMEOUT: Duration = Duration::from_secs(600);
+
 /// Default for `--call-timeout`.
 pub const CALL_TIMEOUT: Duration = Duration::from_secs(300);
 
@@ -138,6 +141,12 @@ pub const QUICK_DEATHS_MAX: u32 = 5;
 
 /// Longest line of a tool process's stdout or stderr that is shown whole.
 pub const LOG_LINE_MAX: usize = 8 * 1024;
+
+/// Longest message of a build that is read: cargo's name all files of a crate, and its features.
+pub const BUILD_LINE_MAX: usize = 1024 * 1024;
+
+/// Largest file for `--env-file`: environments of this size no longer fit a start anyway.
+pub const ENV_FILE_MAX: u64 = 1024 * 1024;
 
 /// Lines of a tool process's stderr that are kept for error texts.
 pub const STDERR_TAIL_LINES: usize = 20;

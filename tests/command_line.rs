@@ -35,7 +35,7 @@ fn a_wrong_command_line_is_one_line_and_code_2() {
         ("run LICENSE-MIT", "--runtime"),
         ("run Cargo.toml --runtime no-such-program", "PATH"),
         ("run Cargo.toml --runtime cat --instructions no-such-file", "no-such-file"),
-        ("help nothing", "run and dev"),
+        ("help nothing", "run, dev and doctor"),
     ] {
         let words: Vec<&str> = line.split_whitespace().collect();
         let output = run(&words);

@@ -257,8 +257,13 @@ impl Bridge {
             return;
         }
         self.restart.died(now - process.started, served, now);
+        if is_building {
+            // The same sources would fail again.
+            self.restart.plan = Plan::Down;
+        }
         let next = match self.restart.plan {
             Plan::At(at) => format!("restarting in {} ms", (at - now).as_millis()),
+            _ if is_building => "the next call or file change builds it again".into(),
             _ => format!(
                 "it died {QUICK_DEATHS_MAX} times in a row; the next call or file change starts it again"
             ),

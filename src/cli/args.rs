@@ -20,6 +20,18 @@ pub enum Command {
     Version,
     /// Serve a file.
     Serve(Box<Serve>),
+    /// Tell what would become of a file.
+    Doctor(Box<Serve>, Format),
+}
+
+/// How `pmcp doctor` tells it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Format {
+    /// For a person.
+    #[default]
+    Text,
+    /// For a program.
+    Json,
 }
 
 /// `pmcp run` and `pmcp dev`, as typed; an absent flag is `None`.
@@ -27,12 +39,20 @@ pub enum Command {
 pub struct Serve {
     /// `dev` instead of `run`.
     pub dev: bool,
-    /// The file that holds the tools.
+    /// The file that holds the tools; empty if there is a `command`.
     pub file: PathBuf,
     /// For the tool process.
     pub args: Vec<OsString>,
+    /// What starts the tool process instead of a file: the words behind `--`.
+    pub command: Vec<OsString>,
     /// `--runtime`
     pub runtime: Option<String>,
+    /// `--cwd`
+    pub cwd: Option<PathBuf>,
+    /// `--env`, in their order.
+    pub env: Vec<(String, String)>,
+    /// `--env-file`
+    pub env_file: Option<PathBuf>,
     /// `--socket`
     pub socket: Option<PathBuf>,
     /// `--name`
@@ -43,6 +63,8 @@ pub struct Serve {
     pub instructions: Option<PathBuf>,
     /// `--max-message`, bytes
     pub message_max: Option<usize>,
+    /// `--build-timeout`
+    pub build_timeout: Option<Duration>,
     /// `--start-timeout`
     pub start_timeout: Option<Duration>,
     /// `--call-timeout`
@@ -59,11 +81,17 @@ pub struct Serve {
     pub log_level: Option<Level>,
 }
 
-/// The flags of `run` and `dev`. Only what is in [`Flag::ALL`] can be parsed.
+/// The flags. Only what is in [`Flag::ALL`] (or in [`Flag::DOCTOR`]) can be parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flag {
     /// Which command starts the file.
     Runtime,
+    /// Where the tool process runs.
+    Cwd,
+    /// One variable of its environment.
+    Env,
+    /// A file of such variables.
+    EnvFile,
     /// Where the tool process finds us.
     Socket,
     /// The server's name.
@@ -74,6 +102,8 @@ pub enum Flag {
     Instructions,
     /// The bound of a message.
     MaxMessage,
+    /// The bound of a build.
+    BuildTimeout,
     /// The bound of a start.
     StartTimeout,
     /// The bound of a call.
@@ -88,6 +118,8 @@ pub enum Flag {
     Drain,
     /// How the host is reached.
     Transport,
+    /// How `pmcp doctor` tells what it found.
+    Format,
     /// The least important lines shown.
     LogLevel,
     /// All lines.
@@ -101,14 +133,31 @@ pub enum Flag {
 }
 
 impl Flag {
-    /// All of them.
-    pub const ALL: [Flag; 18] = [
+    /// Those of `doctor`.
+    pub const DOCTOR: [Flag; 9] = [
         Flag::Runtime,
+        Flag::Cwd,
+        Flag::Env,
+        Flag::EnvFile,
+        Flag::BuildTimeout,
+        Flag::StartTimeout,
+        Flag::Format,
+        Flag::Help,
+        Flag::Version,
+    ];
+
+    /// Those of `run` and `dev`.
+    pub const ALL: [Flag; 22] = [
+        Flag::Runtime,
+        Flag::Cwd,
+        Flag::Env,
+        Flag::EnvFile,
         Flag::Socket,
         Flag::Name,
         Flag::ServerVersion,
         Flag::Instructions,
         Flag::MaxMessage,
+        Flag::BuildTimeout,
         Flag::StartTimeout,
         Flag::CallTimeout,
         Flag::Grace,
@@ -127,11 +176,16 @@ impl Flag {
     pub const fn long(self) -> &'static str {
         match self {
             Flag::Runtime => "runtime",
+            Flag::Cwd => "cwd",
+            Flag::Env => "env",
+            Flag::EnvFile => "env-file",
             Flag::Socket => "socket",
             Flag::Name => "name",
             Flag::ServerVersion => "server-version",
             Flag::Instructions => "instructions",
             Flag::MaxMessage => "max-message",
+            Flag::BuildTimeout => "build-timeout",
+            Flag::Format => "format",
             Flag::StartTimeout => "start-timeout",
             Flag::CallTimeout => "call-timeout",
             Flag::Grace => "grace",
@@ -162,13 +216,18 @@ impl Flag {
     pub const fn value(self) -> Option<&'static str> {
         match self {
             Flag::Runtime => Some("CMD"),
+            Flag::Cwd => Some("DIR"),
+            Flag::Env => Some("NAME=VALUE"),
+            Flag::Format => Some("FORMAT"),
             Flag::Socket => Some("PATH"),
             Flag::Name | Flag::Transport => Some("NAME"),
             Flag::ServerVersion => Some("V"),
-            Flag::Instructions => Some("FILE"),
+            Flag::Instructions | Flag::EnvFile => Some("FILE"),
             Flag::MaxMessage => Some("SIZE"),
             Flag::HotReload => Some("MODE"),
-            Flag::StartTimeout | Flag::CallTimeout | Flag::Grace | Flag::Drain => Some("TIME"),
+            Flag::BuildTimeout | Flag::StartTimeout | Flag::CallTimeout | Flag::Grace | Flag::Drain => {
+                Some("TIME")
+            }
             Flag::LogLevel => Some("LEVEL"),
             Flag::Exclusive | Flag::Verbose | Flag::Quiet | Flag::Help | Flag::Version => None,
         }
@@ -188,8 +247,9 @@ pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Command, Strin
     match next(&mut parser)? {
         None => Err("no command; try pmcp run FILE, or pmcp help".into()),
         Some(Arg::Value(command)) => match command.to_str() {
-            Some("run") => serve(&mut parser, false),
-            Some("dev") => serve(&mut parser, true),
+            Some("run") => serve(&mut parser, Topic::Run),
+            Some("dev") => serve(&mut parser, Topic::Dev),
+            Some("doctor") => serve(&mut parser, Topic::Doctor),
             Some("help") => help(&mut parser),
             _ => Err(unknown_command(&command.to_string_lossy())),
         },
@@ -217,8 +277,11 @@ fn help(parser: &mut Parser) -> Result<Command, String> {
                 Some((_, topic)) => Ok(Command::Help(*topic)),
                 None => {
                     let names = Topic::NAMED.map(|(name, _)| name);
-                    let hint =
-                        did_you_mean(suggest::nearest(&topic, &names), "", "the topics are run and dev");
+                    let hint = did_you_mean(
+                        suggest::nearest(&topic, &names),
+                        "",
+                        "the topics are run, dev and doctor",
+                    );
                     Err(format!("no help about \"{topic}\"; {hint}"))
                 }
             }
@@ -227,12 +290,22 @@ fn help(parser: &mut Parser) -> Result<Command, String> {
     }
 }
 
-/// `pmcp run FILE …` and `pmcp dev FILE …`; flags may stand before and behind the file.
-fn serve(parser: &mut Parser, dev: bool) -> Result<Command, String> {
-    let command = if dev { "dev" } else { "run" };
+/// `pmcp run FILE …`, `pmcp dev FILE …` and `pmcp doctor FILE …`, or `-- COMMAND …` instead of the
+/// file; flags may stand before and behind the file.
+fn serve(parser: &mut Parser, topic: Topic) -> Result<Command, String> {
+    let flags = if topic == Topic::Doctor { &Flag::DOCTOR[..] } else { &Flag::ALL };
+    let command = Topic::NAMED.iter().find(|(_, named)| *named == topic).map_or("run", |(name, _)| *name);
     let mut file = None;
-    let mut typed = Serve { dev, ..Serve::default() };
-    while let Some(arg) = next(parser)? {
+    let mut typed = Serve { dev: topic == Topic::Dev, ..Serve::default() };
+    let mut format = Format::default();
+    loop {
+        // Behind a file a bare double dash only ends the flags, which lexopt sees to.
+        let mut rest = parser.try_raw_args().filter(|_| file.is_none());
+        if rest.as_mut().is_some_and(|rest| rest.next_if(|word| word == "--").is_some()) {
+            typed.command = rest.into_iter().flatten().collect();
+            break;
+        }
+        let Some(arg) = next(parser)? else { break };
         if let Arg::Value(value) = arg {
             match &file {
                 None => file = Some(PathBuf::from(value)),
@@ -240,19 +313,24 @@ fn serve(parser: &mut Parser, dev: bool) -> Result<Command, String> {
             }
             continue;
         }
-        let (flag, spelled) = known(&arg, &Flag::ALL);
+        let (flag, spelled) = known(&arg, flags);
         let Some(flag) = flag else {
-            return Err(unknown_flag(&spelled, &Flag::ALL, &format!("pmcp {command} --help")));
+            return Err(unknown_flag(&spelled, flags, &format!("pmcp {command} --help")));
         };
         match flag {
-            Flag::Help => return Ok(Command::Help(if dev { Topic::Dev } else { Topic::Run })),
+            Flag::Help => return Ok(Command::Help(topic)),
             Flag::Version => return Ok(Command::Version),
             Flag::Runtime => typed.runtime = Some(text(parser, flag)?),
+            Flag::Cwd => typed.cwd = Some(path(parser, flag)?),
+            Flag::Env => typed.env.push(variable(parser)?),
+            Flag::EnvFile => typed.env_file = Some(path(parser, flag)?),
             Flag::Socket => typed.socket = Some(path(parser, flag)?),
             Flag::Name => typed.name = Some(text(parser, flag)?),
             Flag::ServerVersion => typed.server_version = Some(text(parser, flag)?),
             Flag::Instructions => typed.instructions = Some(path(parser, flag)?),
             Flag::MaxMessage => typed.message_max = Some(read(parser, flag, quantity::size)?),
+            Flag::BuildTimeout => typed.build_timeout = Some(read(parser, flag, bound)?),
+            Flag::Format => format = read(parser, flag, format_of)?,
             Flag::StartTimeout => typed.start_timeout = Some(read(parser, flag, bound)?),
             Flag::CallTimeout => typed.call_timeout = Some(read(parser, flag, bound)?),
             Flag::Grace => typed.grace = Some(read(parser, flag, quantity::duration)?),
@@ -265,10 +343,20 @@ fn serve(parser: &mut Parser, dev: bool) -> Result<Command, String> {
             Flag::Quiet => typed.log_level = Some(Level::Error),
         }
     }
-    typed.file = file.filter(|file| !file.as_os_str().is_empty()).ok_or_else(|| {
-        format!("no file; pmcp {command} FILE serves the tools of FILE (see pmcp {command} --help)")
-    })?;
-    Ok(Command::Serve(Box::new(typed)))
+    typed.file = file.filter(|file| !file.as_os_str().is_empty()).unwrap_or_default();
+    match (typed.file.as_os_str().is_empty(), typed.command.is_empty()) {
+        (true, true) => {
+            return Err(format!(
+                "no file; pmcp {command} FILE serves the tools of FILE (see pmcp {command} --help)"
+            ));
+        }
+        (true, false) if typed.runtime.is_some() => {
+            return Err("--runtime belongs to a file, but a whole command was typed".into());
+        }
+        _ => {}
+    }
+    let typed = Box::new(typed);
+    Ok(if topic == Topic::Doctor { Command::Doctor(typed, format) } else { Command::Serve(typed) })
 }
 
 /// The next word. The one thing that can be wrong with it is a value glued to a switch.
@@ -303,8 +391,8 @@ fn unknown_command(typed: &str) -> String {
     if typed.contains(['.', '/']) {
         return format!("\"{typed}\" is not a command; did you mean pmcp run {typed}?");
     }
-    let nearest = suggest::nearest(typed, &["run", "dev", "help", "--help", "--version"]);
-    let hint = did_you_mean(nearest, "", "the commands are run, dev and help");
+    let nearest = suggest::nearest(typed, &["run", "dev", "doctor", "help", "--help", "--version"]);
+    let hint = did_you_mean(nearest, "", "the commands are run, dev, doctor and help");
     format!("\"{typed}\" is not a command; {hint}")
 }
 
@@ -355,6 +443,23 @@ fn bound(text: &str) -> Result<Duration, String> {
     }
 }
 
+/// `--env NAME=VALUE`. The value is not shown, it may be a secret.
+fn variable(parser: &mut Parser) -> Result<(String, String), String> {
+    let text = text(parser, Flag::Env)?;
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() && !text.contains('\0') => Ok((name.into(), value.into())),
+        _ => Err(format!("--env: \"{}\" is not NAME=VALUE", text.split('=').next().unwrap_or_default())),
+    }
+}
+
+fn format_of(text: &str) -> Result<Format, String> {
+    match text {
+        "text" => Ok(Format::Text),
+        "json" => Ok(Format::Json),
+        _ => Err("is not a format; they are text and json".into()),
+    }
+}
+
 fn transport(text: &str) -> Result<(), String> {
     match text {
         "stdio" => Ok(()),
@@ -384,142 +489,5 @@ fn level(text: &str) -> Result<Level, String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn typed(line: &str) -> Result<Command, String> {
-        parse(line.split_whitespace().map(OsString::from))
-    }
-
-    fn served(line: &str) -> Serve {
-        match typed(line) {
-            Ok(Command::Serve(serve)) => *serve,
-            other => panic!("{line}: {other:?}"),
-        }
-    }
-
-    #[test]
-    fn all_flags_before_and_behind_the_file() {
-        let flags = "--runtime uv --socket /s --name n --server-version 2 --instructions i.md \
-            --max-message 1M --start-timeout 2s --call-timeout 3m --grace 0 --hot-reload graceful \
-            --drain 1m --transport stdio --log-level info";
-        let expected = Serve {
-            dev: true,
-            file: "f.py".into(),
-            args: Vec::new(),
-            runtime: Some("uv".into()),
-            socket: Some("/s".into()),
-            name: Some("n".into()),
-            server_version: Some("2".into()),
-            instructions: Some("i.md".into()),
-            message_max: Some(1 << 20),
-            start_timeout: Some(Duration::from_secs(2)),
-            call_timeout: Some(Duration::from_secs(180)),
-            grace: Some(Duration::ZERO),
-            hot_reload: Some(ReloadMode::Graceful),
-            exclusive: false,
-            drain: Some(Duration::from_secs(60)),
-            log_level: Some(Level::Info),
-        };
-        assert_eq!(served(&format!("dev {flags} f.py")), expected);
-        assert_eq!(served(&format!("dev f.py {flags}")), expected);
-        let glued: Vec<String> = flags
-            .split_whitespace()
-            .collect::<Vec<_>>()
-            .chunks(2)
-            .map(|pair| format!("{}={}", pair[0], pair[1]))
-            .collect();
-        assert_eq!(served(&format!("dev f.py {}", glued.join(" "))), expected);
-    }
-
-    #[test]
-    fn arguments_of_the_tool_process() {
-        assert_eq!(served("run f.py a b").args, ["a", "b"]);
-        assert_eq!(served("run f.py -q -- --name -x").args, ["--name", "-x"]);
-        assert_eq!(served("run f.py a -q").log_level, Some(Level::Error));
-        assert_eq!(served("run -- -f.py").file, PathBuf::from("-f.py"));
-        assert_eq!(served("run f.py").args, Vec::<OsString>::new());
-    }
-
-    #[test]
-    fn the_last_flag_holds() {
-        assert_eq!(served("run f -v -q").log_level, Some(Level::Error));
-        assert_eq!(served("run f -q --log-level debug").log_level, Some(Level::Debug));
-        assert_eq!(served("run f --name a --name b").name.as_deref(), Some("b"));
-    }
-
-    #[test]
-    fn help_and_version_from_everywhere() {
-        for (line, topic) in [
-            ("-h", Topic::Pmcp),
-            ("--help", Topic::Pmcp),
-            ("help", Topic::Pmcp),
-            ("help --help", Topic::Pmcp),
-            ("help run", Topic::Run),
-            ("help dev", Topic::Dev),
-            ("run -h", Topic::Run),
-            ("run no-such-file.py --help", Topic::Run),
-            ("dev --grace 1s --help", Topic::Dev),
-        ] {
-            assert_eq!(typed(line), Ok(Command::Help(topic)), "{line}");
-        }
-        for line in ["-V", "--version", "run --version", "dev f.py -V"] {
-            assert_eq!(typed(line), Ok(Command::Version), "{line}");
-        }
-    }
-
-    #[test]
-    fn what_is_wrong_and_what_was_meant() {
-        for (line, problem) in [
-            ("", "no command; try pmcp run FILE, or pmcp help"),
-            ("rum f.py", "\"rum\" is not a command; did you mean run?"),
-            ("develop", "\"develop\" is not a command; the commands are run, dev and help"),
-            ("version", "\"version\" is not a command; did you mean --version?"),
-            ("server.py", "\"server.py\" is not a command; did you mean pmcp run server.py?"),
-            ("--halp", "unknown flag --halp; did you mean --help?"),
-            ("-x", "unknown flag -x; see pmcp --help"),
-            ("--grace 1s", "--grace belongs behind a command: pmcp run FILE --grace"),
-            ("--help=me", "Ok"),
-            ("run", "no file; pmcp run FILE serves the tools of FILE (see pmcp run --help)"),
-            ("dev --quiet", "no file; pmcp dev FILE serves the tools of FILE (see pmcp dev --help)"),
-            ("run f.py --runtim uv", "unknown flag --runtim; did you mean --runtime?"),
-            ("run f.py --call-timout=1s", "unknown flag --call-timout; did you mean --call-timeout?"),
-            ("run f.py --port 80", "unknown flag --port; see pmcp run --help"),
-            ("dev f.py -z", "unknown flag -z; see pmcp dev --help"),
-            ("run f.py --quiet=yes", "--quiet takes no value, but \"yes\" was given"),
-            ("run f.py --grace", "--grace needs a value: --grace TIME"),
-            ("run f.py --name=", "--name: the value is empty"),
-            ("run f.py --socket=", "--socket: the value is empty"),
-            ("run f.py --grace 5", "--grace: \"5\" has no unit: 5s, 5m?"),
-            ("run f.py --call-timeout 0s", "--call-timeout: \"0s\" leaves no time at all"),
-            ("run f.py --call-timeout x", "--call-timeout: \"x\" is not a time such as 300ms, 1.5s or 1h30m"),
-            ("run f.py --max-message 0", "--max-message: \"0\" is not between 1K and 2047M"),
-            ("run f.py --transport http", "--transport: \"http\" is not a transport; the only one is stdio"),
-            ("run f.py --log-level warn", "--log-level: \"warn\" is not a level; did you mean warning?"),
-            (
-                "run f.py --log-level 3",
-                "--log-level: \"3\" is not a level; they are error, warning, info and debug",
-            ),
-            ("help rnu", "no help about \"rnu\"; did you mean run?"),
-            ("help everything", "no help about \"everything\"; the topics are run and dev"),
-            ("help --verbose", "unknown flag --verbose; see pmcp --help"),
-        ] {
-            let said = typed(line).err().unwrap_or_else(|| "Ok".into());
-            assert_eq!(said, problem, "{line}");
-        }
-    }
-
-    #[test]
-    fn bytes_that_are_no_text() {
-        use std::os::unix::ffi::OsStringExt;
-        let bytes = OsString::from_vec(b"f\xff.py".to_vec());
-        let words = |words: [&OsString; 2]| parse(words.into_iter().cloned());
-        match words([&"run".into(), &bytes]) {
-            Ok(Command::Serve(serve)) => assert_eq!(serve.file, PathBuf::from(&bytes)),
-            other => panic!("{other:?}"),
-        }
-        assert!(words([&bytes, &bytes]).is_err());
-        let name = parse(["run".into(), "f.py".into(), "--name".into(), bytes]);
-        assert_eq!(name, Err("--name: the value is not UTF-8".into()));
-    }
-}
+#[path = "args_tests.rs"]
+mod tests;

@@ -9,11 +9,14 @@ pub enum Topic {
     Run,
     /// `pmcp dev`.
     Dev,
+    /// `pmcp doctor`.
+    Doctor,
 }
 
 impl Topic {
     /// The topics that `pmcp help` takes, by name.
-    pub const NAMED: [(&str, Topic); 2] = [("run", Topic::Run), ("dev", Topic::Dev)];
+    pub const NAMED: [(&str, Topic); 3] =
+        [("run", Topic::Run), ("dev", Topic::Dev), ("doctor", Topic::Doctor)];
 
     /// The whole text, with its last newline.
     pub const fn text(self) -> &'static str {
@@ -21,6 +24,7 @@ impl Topic {
             Topic::Pmcp => include_str!("help/pmcp.txt"),
             Topic::Run => include_str!("help/run.txt"),
             Topic::Dev => include_str!("help/dev.txt"),
+            Topic::Doctor => include_str!("help/doctor.txt"),
         }
     }
 }
@@ -57,13 +61,16 @@ mod tests {
         for topic in [Topic::Run, Topic::Dev] {
             assert_eq!(mentioned(topic.text()), spelled(&Flag::ALL), "{topic:?}");
         }
+        assert_eq!(mentioned(Topic::Doctor.text()), spelled(&Flag::DOCTOR));
         assert_eq!(mentioned(Topic::Pmcp.text()), spelled(&[Flag::Help, Flag::Version]));
     }
 
     #[test]
     fn a_flag_that_takes_a_value_names_it_and_a_switch_does_not() {
-        for topic in [Topic::Run, Topic::Dev] {
-            for flag in Flag::ALL {
+        for (topic, flags) in
+            [(Topic::Run, &Flag::ALL[..]), (Topic::Dev, &Flag::ALL), (Topic::Doctor, &Flag::DOCTOR)]
+        {
+            for &flag in flags {
                 let spelling = format!("--{}", flag.long());
                 let line = topic.text().lines().find(|line| line.contains(&spelling)).expect("a line");
                 let next = line.split_once(&spelling).expect("the flag").1;
@@ -88,6 +95,7 @@ mod tests {
         for text in [Topic::Run.text(), Topic::Dev.text()] {
             assert_eq!(quantity::size(default_of(text, "max-message")), Ok(limits::MESSAGE_MAX));
             assert_eq!(quantity::duration(default_of(text, "start-timeout")), Ok(limits::START_TIMEOUT));
+            assert_eq!(quantity::duration(default_of(text, "build-timeout")), Ok(limits::BUILD_TIMEOUT));
             assert_eq!(quantity::duration(default_of(text, "call-timeout")), Ok(limits::CALL_TIMEOUT));
             assert_eq!(quantity::duration(default_of(text, "grace")), Ok(limits::GRACE));
             assert_eq!(default_of(text, "server-version"), crate::cli::settings::SERVER_VERSION);
@@ -98,7 +106,7 @@ mod tests {
 
     #[test]
     fn a_text_fits_a_terminal_and_gives_an_example() {
-        for topic in [Topic::Pmcp, Topic::Run, Topic::Dev] {
+        for topic in [Topic::Pmcp, Topic::Run, Topic::Dev, Topic::Doctor] {
             let text = topic.text();
             assert!(text.lines().all(|line| line.chars().count() <= 80), "{topic:?}");
             assert!(text.contains("\nExample:\n") && text.ends_with('\n'), "{topic:?}");

@@ -1,7 +1,8 @@
 //! The command line: what was typed becomes what will be done.
 //!
 //! What lives here: the commands and flags ([`args`]), what they mean ([`settings`]), how a file
-//! becomes a command line ([`runtime`]), which folder is its project ([`project`]), the help texts ([`help`]). What does not: anything that
+//! becomes a command line ([`runtime`]), which folder is its project ([`project`]), the help texts
+//! ([`help`]), and what a person asks when nothing works ([`doctor`]). What does not: anything that
 //! happens once the bridge runs. Imports: everything below.
 //!
 //! Two stages: [`args::parse`] turns words into a [`args::Command`] and touches nothing;
@@ -9,6 +10,7 @@
 //! version come out of the first stage, so nothing in the second can break them.
 
 pub mod args;
+pub mod doctor;
 pub mod help;
 pub mod project;
 pub mod quantity;
@@ -35,10 +37,11 @@ pub fn main() -> ExitCode {
     match command {
         Command::Help(topic) => show(topic.text()),
         Command::Version => show(concat!("pmcp ", env!("CARGO_PKG_VERSION"), "\n")),
+        Command::Doctor(typed, format) => doctor::examine(*typed, format),
         Command::Serve(typed) => {
             let made = runtime::Environment::of_process().and_then(|here| settings::make(*typed, &here));
             let served =
-                made.and_then(|settings| os::serve_stdio(settings).map_err(|error| error.to_string()));
+                made.and_then(|plan| os::serve_stdio(plan.settings).map_err(|error| error.to_string()));
             match served {
                 Ok(()) => ExitCode::SUCCESS,
                 Err(problem) => refuse(&problem),

@@ -8,24 +8,52 @@ use std::path::{Path, PathBuf};
 
 use crate::bridge;
 use crate::cli::args::{self, Serve};
-use crate::cli::runtime::{self, Environment, Language};
-use crate::cli::suggest;
+use crate::cli::runtime::{self, Choice, Environment, Language};
+use crate::cli::{project, suggest};
 use crate::limits;
 use crate::mcp::lifecycle::ServerInfo;
-use crate::os::{Launch, Settings, Watch};
+use crate::os::{self, Launch, Settings, Watch};
 
 /// What hosts are told when nobody says which version the tools have.
 pub const SERVER_VERSION: &str = "0.0.0";
 
+/// What will be done, and why the tool process is started like that.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// What will be done.
+    pub settings: Settings,
+    /// What starts the tool process.
+    pub choice: Choice,
+}
+
 /// Looks at the file and around it. The error says what is missing or can't be used.
-pub fn make(typed: Serve, here: &Environment) -> Result<Settings, String> {
-    let file = find(&typed.file, here)?;
-    let command = runtime::command(&file, &typed.args, typed.runtime.as_deref(), here)?;
+pub fn make(typed: Serve, here: &Environment) -> Result<Plan, String> {
+    let file = entry(&typed, here)?;
+    let choice = if typed.command.is_empty() {
+        runtime::choose(&file, &typed.args, typed.runtime.as_deref(), here)?
+    } else {
+        runtime::typed(&typed.command, here)?
+    };
     let instructions =
         typed.instructions.map(|path| read_instructions(&here.folder.join(path))).transpose()?;
     let name =
         typed.name.unwrap_or_else(|| file.file_stem().unwrap_or_default().to_string_lossy().into_owned());
-    Ok(Settings {
+    let folder = match typed.cwd {
+        Some(folder) => existing_folder(here.folder.join(folder))?,
+        None if typed.command.is_empty() => project::root(&file, here.home.as_deref()),
+        None => here.folder.clone(),
+    };
+    let environment_file = typed.env_file.map(|path| here.folder.join(path));
+    if let Some(path) = &environment_file {
+        os::check_environment_file(path)
+            .map_err(|error| format!("--env-file: {} can't be used: {error}", path.display()))?;
+    }
+    // What was built has no name that says anything to a person.
+    let command = match &choice.build {
+        Some(_) => [&[file.clone().into_os_string()], &choice.command[..]].concat(),
+        None => choice.command.clone(),
+    };
+    let settings = Settings {
         bridge: bridge::Config {
             server: ServerInfo {
                 name,
@@ -33,7 +61,10 @@ pub fn make(typed: Serve, here: &Environment) -> Result<Settings, String> {
                 instructions,
             },
             start_timeout: typed.start_timeout.unwrap_or(limits::START_TIMEOUT),
-            build_timeout: None,
+            build_timeout: choice
+                .build
+                .is_some()
+                .then(|| typed.build_timeout.unwrap_or(limits::BUILD_TIMEOUT)),
             call_timeout: typed.call_timeout.unwrap_or(limits::CALL_TIMEOUT),
             grace: typed.grace.unwrap_or(limits::GRACE),
             message_max: typed.message_max.unwrap_or(limits::MESSAGE_MAX),
@@ -44,11 +75,40 @@ pub fn make(typed: Serve, here: &Environment) -> Result<Settings, String> {
             // The hasher's keys are what std offers of the system's randomness.
             seed: RandomState::new().hash_one(std::process::id()),
         },
-        launch: Launch { command, folder: None, environment: environment(&file) },
+        watch: typed.dev.then(|| Watch {
+            also: environment_file.iter().cloned().collect(),
+            ..watch(&file, &folder, typed.command.is_empty())
+        }),
+        launch: Launch {
+            command: choice.command.clone(),
+            build: choice.build.clone(),
+            folder: Some(folder),
+            search_path: choice.search_path.clone(),
+            environment_file,
+            environment: typed.env.into_iter().map(|(name, value)| (name.into(), value.into())).collect(),
+        },
         socket: typed.socket.map(|path| here.folder.join(path)),
-        watch: typed.dev.then(|| watch(&file)),
+        warnings: choice.warnings.clone(),
         log_level: typed.log_level.unwrap_or_else(|| args::log_level_default(typed.dev)),
-    })
+    };
+    Ok(Plan { settings, choice })
+}
+
+/// The file that holds the tools. Of a whole command it is the first word that is a file in a known
+/// language, else the program.
+pub fn entry(typed: &Serve, here: &Environment) -> Result<PathBuf, String> {
+    let Some(program) = typed.command.first() else { return find(&typed.file, here) };
+    let words = typed.command.iter().map(|word| here.folder.join(word));
+    let mut sources = words.filter(|path| Language::of(path).is_some() && path.is_file());
+    Ok(sources.next().unwrap_or_else(|| here.folder.join(program)))
+}
+
+fn existing_folder(folder: PathBuf) -> Result<PathBuf, String> {
+    match fs::metadata(&folder) {
+        Ok(data) if data.is_dir() => Ok(folder),
+        Ok(_) => Err(format!("--cwd: {} is not a folder", folder.display())),
+        Err(error) => Err(format!("--cwd: {} can't be used: {error}", folder.display())),
+    }
 }
 
 /// The file's absolute path, if it can be served at all.
@@ -87,29 +147,22 @@ fn read_instructions(path: &Path) -> Result<String, String> {
     }
 }
 
-/// What a language needs to be told so that its prints are seen when they are made: its standard
-/// output is a pipe to us, which most would fill first.
-fn environment(file: &Path) -> Vec<(OsString, OsString)> {
-    match Language::of(file) {
-        Some(Language::Python) => vec![("PYTHONUNBUFFERED".into(), "1".into())],
-        _ => Vec::new(),
-    }
-}
-
 /// The file's folder, or its whole package where the language has such a thing.
-fn watch(file: &Path) -> Watch {
+/// For a whole command, the folder that it runs in.
+fn watch(file: &Path, folder: &Path, is_file: bool) -> Watch {
     let language = Language::of(file);
     let package = match language {
         Some(Language::Rust) => runtime::nearest(file, "Cargo.toml"),
         _ => None,
     };
-    let root = package.as_deref().unwrap_or(file).parent().unwrap_or(Path::new("/")).to_path_buf();
+    let file_or_folder = if is_file { file } else { &folder.join("any") };
+    let root = package.as_deref().unwrap_or(file_or_folder).parent().unwrap_or(Path::new("/")).to_path_buf();
     let extensions = match language {
         Some(language) => language.sources().iter().map(OsString::from).collect(),
         // The empty one stands for files without an extension.
         None => vec![file.extension().unwrap_or_default().into()],
     };
-    Watch { root, extensions }
+    Watch { root, extensions, also: Vec::new() }
 }
 
 #[cfg(test)]
@@ -165,8 +218,11 @@ pub(super) mod tests {
         Environment {
             folder: folder.path("work"),
             path: vec![folder.path("bin")],
+            usual: Vec::new(),
+            home: None,
             python: None,
             node: None,
+            virtual_env: None,
             node_version: |_| None,
         }
     }
@@ -177,10 +233,11 @@ pub(super) mod tests {
         let here = environment(&folder);
         folder.file("work/weather.py", "");
         let file = folder.path("work/weather.py");
-        let settings = make(Serve { file: "./weather.py".into(), ..Serve::default() }, &here).unwrap();
+        let settings =
+            make(Serve { file: "./weather.py".into(), ..Serve::default() }, &here).unwrap().settings;
         assert_eq!(settings.launch.command, [OsString::from("python3"), file.clone().into()]);
-        assert_eq!(settings.launch.folder, None);
-        assert_eq!(settings.launch.environment, [("PYTHONUNBUFFERED".into(), "1".into())]);
+        assert_eq!(settings.launch.folder, Some(folder.path("work")));
+        assert!(settings.launch.environment.is_empty());
         assert_eq!(settings.bridge.command, format!("python3 {}", file.display()));
         assert_eq!(
             settings.bridge.server,
@@ -200,10 +257,17 @@ pub(super) mod tests {
         let here = environment(&folder);
         folder.file("work/weather.py", "");
         folder.file("work/how.md", "Ask for one city.\n\n");
+        folder.file("work/vars", "C=d");
+        folder.file("work/elsewhere/x", "");
         let typed = Serve {
             dev: true,
             file: folder.path("work/weather.py"),
             args: vec!["-x".into()],
+            command: Vec::new(),
+            cwd: Some("elsewhere".into()),
+            env: vec![("A".into(), "b".into())],
+            env_file: Some("vars".into()),
+            build_timeout: Some(Duration::from_secs(1)),
             runtime: Some("python3 -I".into()),
             socket: Some("s.sock".into()),
             name: Some("Weather".into()),
@@ -218,9 +282,13 @@ pub(super) mod tests {
             drain: Some(Duration::from_secs(5)),
             log_level: Some(Level::Error),
         };
-        let settings = make(typed, &here).unwrap();
+        let settings = make(typed, &here).unwrap().settings;
         let file = folder.path("work/weather.py").into_os_string();
         assert_eq!(settings.launch.command, ["python3".into(), "-I".into(), file, "-x".into()]);
+        assert_eq!(settings.launch.folder, Some(folder.path("work/elsewhere")));
+        assert_eq!(settings.launch.environment, [("A".into(), "b".into())]);
+        assert_eq!(settings.launch.environment_file, Some(folder.path("work/vars")));
+        assert_eq!(settings.bridge.build_timeout, None, "there is nothing to build");
         let server = settings.bridge.server;
         assert_eq!((server.name.as_str(), server.version.as_str()), ("Weather", "2"));
         assert_eq!(server.instructions.as_deref(), Some("Ask for one city."));
@@ -236,27 +304,53 @@ pub(super) mod tests {
         let watch = settings.watch.expect("dev watches");
         assert_eq!(watch.root, folder.path("work"));
         assert_eq!(watch.extensions, ["py", "toml"]);
+        assert_eq!(watch.also, [folder.path("work/vars")]);
     }
 
     #[test]
     fn dev_watches_a_whole_cargo_package() {
         let folder = Folder::new();
         let here = environment(&folder);
-        folder.file("work/p/Cargo.toml", "");
+        folder.file("work/p/Cargo.toml", "[package]");
         folder.file("work/p/src/bin/b.rs", "");
         folder.program("work/tool");
         let dev = |file: &str| {
             let typed = Serve { dev: true, file: file.into(), ..Serve::default() };
-            make(typed, &here).unwrap()
+            make(typed, &here).unwrap().settings
         };
         let settings = dev("p/src/bin/b.rs");
         assert_eq!(settings.bridge.server.name, "b");
+        assert_eq!(settings.bridge.build_timeout, Some(limits::BUILD_TIMEOUT));
+        assert_eq!(settings.bridge.command, folder.path("work/p/src/bin/b.rs").display().to_string());
+        assert_eq!(settings.launch.folder, Some(folder.path("work/p")));
         assert_eq!(settings.log_level, Level::Info);
         let watch = settings.watch.expect("dev watches");
         assert_eq!(watch.root, folder.path("work/p"));
         assert_eq!(watch.extensions, ["rs", "toml"]);
         let watch = dev("tool").watch.expect("dev watches");
         assert_eq!((watch.root, watch.extensions), (folder.path("work"), vec![OsString::new()]));
+    }
+
+    #[test]
+    fn a_command_instead_of_a_file() {
+        let folder = Folder::new();
+        let here = environment(&folder);
+        folder.file("work/p/pyproject.toml", "");
+        folder.file("work/p/s.py", "");
+        folder.program("work/tool");
+        let dev = |words: &[&str]| {
+            let command = words.iter().map(OsString::from).collect();
+            make(Serve { dev: true, command, ..Serve::default() }, &here).unwrap().settings
+        };
+        let settings = dev(&["python3", "-X", "dev", "p/s.py"]);
+        assert_eq!(settings.launch.command, ["python3", "-X", "dev", "p/s.py"]);
+        assert_eq!(settings.launch.folder, Some(folder.path("work")), "the words mean what they meant");
+        assert_eq!(settings.bridge.server.name, "s");
+        let watch = settings.watch.expect("dev watches");
+        assert_eq!((watch.root, &watch.extensions[0]), (folder.path("work"), &OsString::from("py")));
+        let settings = dev(&["./tool"]);
+        assert_eq!(settings.launch.command, [folder.path("work/./tool")]);
+        assert_eq!(settings.bridge.server.name, "tool");
     }
 
     #[test]
@@ -280,5 +374,14 @@ pub(super) mod tests {
         let told = |path: &str| Serve { instructions: Some(path.into()), ..file("weather.py") };
         assert!(problem(told("no.md")).starts_with(&format!("--instructions: {work}/no.md can't be read: ")));
         assert!(problem(told("bytes")).contains("UTF-8"));
+        let cwd = |path: &str| Serve { cwd: Some(path.into()), ..file("weather.py") };
+        assert_eq!(problem(cwd("bytes")), format!("--cwd: {work}/bytes is not a folder"));
+        assert!(problem(cwd("no")).starts_with(&format!("--cwd: {work}/no can't be used: ")));
+        let env_file = |path: &str| Serve { env_file: Some(path.into()), ..file("weather.py") };
+        assert!(problem(env_file("no")).starts_with(&format!("--env-file: {work}/no can't be used: ")));
+        assert!(problem(env_file("bytes")).contains("UTF-8"));
+        assert!(problem(env_file(".")).contains("not a file"));
+        let typed = Serve { command: vec!["no-such".into()], ..Serve::default() };
+        assert!(problem(typed).starts_with("no-such was not found; looked in "));
     }
 }

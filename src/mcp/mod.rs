@@ -12,6 +12,7 @@ pub mod content;
 pub mod declared;
 pub mod error;
 pub mod input;
+pub mod inquiry;
 pub mod lifecycle;
 pub mod logging;
 pub mod notify;

@@ -1,5 +1,6 @@
 //! One child: how it is started, and how what is left of it is ended.
 
+use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::os::unix::process::CommandExt as _;
@@ -8,6 +9,7 @@ use std::process::{Command, Stdio};
 
 use mio::unix::pipe::Receiver;
 
+use super::environment::Variables;
 use super::sys::{self, How};
 use super::{Launch, signals};
 use crate::ids::Generation;
@@ -24,40 +26,55 @@ pub(super) struct Child {
     pub(super) stderr: Receiver,
 }
 
-/// Starts a tool process that shall find us at `socket`.
+/// Starts a tool process that shall find us at `socket`; `built` is its program if it had to be
+/// built.
 pub(super) fn spawn(
     launch: &Launch,
+    built: Option<&Path>,
+    variables: &Variables,
     generation: Generation,
     socket: &Path,
     message_max: usize,
 ) -> io::Result<Child> {
-    let (program, arguments) = launch
-        .command
+    let (program, arguments) = match (built, launch.command.split_first()) {
+        (Some(built), _) => (built.as_os_str(), launch.command.as_slice()),
+        (None, Some((program, arguments))) => (program.as_os_str(), arguments),
+        (None, None) => return Err(io::Error::new(io::ErrorKind::InvalidInput, "the command line is empty")),
+    };
+    let mut command = Command::new(program);
+    command
+        .args(arguments)
+        .envs(variables.set.iter().map(|(name, value)| (name, value)))
+        .env("PROTOMCP_SOCKET", socket)
+        .env("PROTOMCP_GENERATION", generation.0.to_string())
+        .env("PROTOMCP_MAX_MESSAGE", message_max.to_string());
+    start(command, launch.folder.as_deref())
+}
+
+/// Starts a build.
+pub(super) fn spawn_build(words: &[OsString], folder: &Path, variables: &Variables) -> io::Result<Child> {
+    let (program, arguments) = words
         .split_first()
         .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "the command line is empty"))?;
     let mut command = Command::new(program);
-    command.args(arguments);
-    if let Some(folder) = &launch.folder {
+    command.args(arguments).envs(variables.set.iter().map(|(name, value)| (name, value)));
+    start(command, Some(folder))
+}
+
+/// Starts a process in a group of its own, whose output comes to us and that dies with us.
+fn start(mut command: Command, folder: Option<&Path>) -> io::Result<Child> {
+    if let Some(folder) = folder {
         command.current_dir(folder);
     }
-    // A block-buffered print would show up only at the end of the process, and UTF-8 must not
-    // depend on the host's locale.
-    for name in ["PYTHONUNBUFFERED", "PYTHONUTF8"] {
-        if std::env::var_os(name).is_none() {
-            command.env(name, "1");
-        }
-    }
-    command
-        .envs(launch.environment.iter().map(|(name, value)| (name, value)))
-        .env("PROTOMCP_SOCKET", socket)
-        .env("PROTOMCP_GENERATION", generation.0.to_string())
-        .env("PROTOMCP_MAX_MESSAGE", message_max.to_string())
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .process_group(0);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
     sys::tie_to_us(&mut command);
-    let mut child = command.spawn()?;
+    let mut child = command.spawn().map_err(|error| {
+        let what = match folder {
+            Some(folder) if !folder.is_dir() => folder.as_os_str(),
+            _ => command.get_program(),
+        };
+        io::Error::new(error.kind(), format!("{}: {error}", what.display()))
+    })?;
     let pid = child.id().cast_signed();
     let pipes = child.stdout.take().zip(child.stderr.take());
     let (stdout, stderr) = pipes.ok_or_else(|| io::Error::other("its output is not piped"))?;
@@ -111,13 +128,19 @@ mod tests {
 
     use super::*;
 
+    fn spawned(launch: &Launch, built: Option<&Path>) -> io::Result<Child> {
+        let variables = launch.variables().unwrap();
+        spawn(launch, built, &variables, Generation(7), Path::new("/tmp/socket"), 1000)
+    }
+
     fn shell(script: &str) -> Child {
         let launch = Launch {
             command: ["sh", "-c", script].map(Into::into).to_vec(),
             folder: Some("/".into()),
             environment: vec![("GREETING".into(), "hello".into())],
+            ..Launch::default()
         };
-        spawn(&launch, Generation(7), Path::new("/tmp/socket"), 1000).unwrap()
+        spawned(&launch, None).unwrap()
     }
 
     /// All that a child prints, to the end of its pipe: until the last process that holds it ends.
@@ -204,12 +227,34 @@ mod tests {
     }
 
     #[test]
-    fn a_command_that_is_not_there_is_an_error() {
-        let launch =
-            Launch { command: vec!["/no/such/program".into()], folder: None, environment: Vec::new() };
-        let error = spawn(&launch, Generation(1), Path::new("/tmp/socket"), 1000).unwrap_err();
+    fn what_is_not_there_is_named() {
+        let mut launch = Launch { command: vec!["/no/such/program".into()], ..Launch::default() };
+        let error = spawned(&launch, None).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::NotFound);
-        let launch = Launch { command: Vec::new(), folder: None, environment: Vec::new() };
-        assert!(spawn(&launch, Generation(1), Path::new("/tmp/socket"), 1000).is_err());
+        assert!(error.to_string().starts_with("/no/such/program: "), "{error}");
+        let error = spawned(&launch, Some(Path::new("/no/artefact"))).unwrap_err();
+        assert!(error.to_string().starts_with("/no/artefact: "), "{error}");
+        launch.folder = Some("/no/such/folder".into());
+        let error = spawned(&launch, None).unwrap_err();
+        assert!(error.to_string().starts_with("/no/such/folder: "), "{error}");
+        launch.command.clear();
+        assert!(spawned(&launch, None).is_err());
+        assert!(spawn_build(&[], Path::new("/"), &Variables::default()).is_err());
+    }
+
+    #[test]
+    fn a_built_program_gets_all_arguments() {
+        let command = ["-c", "echo $0 $1; pwd", "a", "b"].map(Into::into).to_vec();
+        let launch = Launch { command, folder: Some("/".into()), ..Launch::default() };
+        let mut child = spawned(&launch, Some(Path::new("/bin/sh"))).unwrap();
+        assert_eq!(read_all(&mut child.stdout), "a b\n/\n");
+        wait(child.pid);
+        sys::reap(child.pid);
+        let words = ["sh", "-c", "pwd; echo $A; env | grep -c PROTOMCP"].map(OsString::from);
+        let variables = Variables { set: vec![("A".into(), "b".into())], warnings: Vec::new() };
+        let mut child = spawn_build(&words, Path::new("/"), &variables).unwrap();
+        assert_eq!(read_all(&mut child.stdout), "/\nb\n0\n");
+        wait(child.pid);
+        sys::reap(child.pid);
     }
 }

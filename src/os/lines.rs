@@ -6,24 +6,37 @@ use std::time::{Duration, Instant};
 
 use crate::limits::{LOG_LINE_MAX, LOG_LINES_PER_SECOND, STDERR_TAIL_LINES};
 
-/// Cuts bytes into lines. A line longer than [`LOG_LINE_MAX`] is shown up to there, with the
-/// number of bytes that were left out.
-#[derive(Debug, Default)]
+/// Cuts bytes into lines. A line longer than its bound is shown up to there, with the number of
+/// bytes that were left out.
+#[derive(Debug)]
 pub(super) struct LineCutter {
+    max: usize,
     /// The begin of a line whose end has not come.
     partial: Vec<u8>,
     /// Bytes of that line beyond what is kept.
     left_out: u64,
 }
 
+impl Default for LineCutter {
+    /// For a person.
+    fn default() -> Self {
+        Self::with_max(LOG_LINE_MAX)
+    }
+}
+
 impl LineCutter {
+    /// Keeps up to so many bytes of a line.
+    pub(super) fn with_max(max: usize) -> Self {
+        Self { max, partial: Vec::new(), left_out: 0 }
+    }
+
     /// Takes more bytes and shows each line that they end.
     pub(super) fn feed(&mut self, bytes: &[u8], mut show: impl FnMut(&[u8])) {
         let mut rest = bytes;
         while let Some(end) = memchr::memchr(b'\n', rest) {
             let line = &rest[..end];
             rest = &rest[end + 1..];
-            if self.partial.is_empty() && self.left_out == 0 && line.len() <= LOG_LINE_MAX {
+            if self.partial.is_empty() && self.left_out == 0 && line.len() <= self.max {
                 show(trim(line));
             } else {
                 self.keep(line);
@@ -47,7 +60,7 @@ impl LineCutter {
     }
 
     fn keep(&mut self, bytes: &[u8]) {
-        let kept = bytes.len().min(LOG_LINE_MAX - self.partial.len());
+        let kept = bytes.len().min(self.max - self.partial.len());
         self.partial.extend_from_slice(&bytes[..kept]);
         self.left_out += (bytes.len() - kept) as u64;
     }

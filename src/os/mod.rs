@@ -7,13 +7,15 @@
 use std::ffi::OsString;
 use std::fmt;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::bridge;
 use crate::log::Level;
 
+mod build;
 mod child;
 mod console;
+mod environment;
 mod event_loop;
 mod host;
 mod lines;
@@ -37,19 +39,55 @@ pub struct Settings {
     pub socket: Option<PathBuf>,
     /// Restart the tool process when files in this folder (and below) change.
     pub watch: Option<Watch>,
+    /// Sentences for the person, shown before all others.
+    pub warnings: Vec<String>,
     /// The least important lines that are shown on stderr.
     pub log_level: Level,
 }
 
 /// How a tool process is started.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Launch {
-    /// Program and arguments.
+    /// Program and arguments; behind a build the arguments alone.
     pub command: Vec<OsString>,
+    /// What makes the program, before each start.
+    pub build: Option<Build>,
     /// Its working folder; ours if absent.
     pub folder: Option<PathBuf>,
-    /// Added to our own environment.
+    /// Its `PATH`, where it is not ours.
+    pub search_path: Option<OsString>,
+    /// `--env-file`: read at each start, added to our own environment.
+    pub environment_file: Option<PathBuf>,
+    /// `--env`: added to all of that.
     pub environment: Vec<(OsString, OsString)>,
+}
+
+/// A build that runs before each start, beside the process that serves.
+#[derive(Clone, Debug)]
+pub struct Build {
+    /// Program and arguments.
+    pub command: Vec<OsString>,
+    /// Where it runs.
+    pub folder: PathBuf,
+    /// What it makes.
+    pub artefact: Artefact,
+    /// The command for a person.
+    pub shown: String,
+}
+
+/// The program that a build makes.
+#[derive(Clone, Debug)]
+pub enum Artefact {
+    /// cargo tells where it is: the executable that is made of this source file.
+    Told {
+        /// The root of its target.
+        source: PathBuf,
+    },
+    /// It is written where we say: `-o FILE` and these words are added to the build's command.
+    Written {
+        /// What is built.
+        words: Vec<OsString>,
+    },
 }
 
 /// What is watched.
@@ -59,6 +97,8 @@ pub struct Watch {
     pub root: PathBuf,
     /// Only files with one of these extensions count.
     pub extensions: Vec<OsString>,
+    /// Files that count wherever they are: `--env-file`.
+    pub also: Vec<PathBuf>,
 }
 
 /// Why the program could not begin its work. Once it serves, nothing ends it but its host or a
@@ -85,6 +125,11 @@ impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         Some(&self.source)
     }
+}
+
+/// Whether a file can be used for `--env-file`. Its lines may still be wrong.
+pub fn check_environment_file(path: &Path) -> io::Result<()> {
+    environment::read_file(path).map(drop)
 }
 
 /// Serves one host on standard input and output until it is gone or a signal asks us to end;

@@ -8,17 +8,19 @@ use mio::net::UnixStream;
 use mio::unix::pipe::Receiver;
 use mio::{Interest, Registry, Token};
 
-use super::Launch;
-use super::child;
+use super::build::{Building, Built};
+use super::child::{self, Child};
 use super::console::Console;
+use super::environment::Variables;
 use super::host::Progress;
 use super::lines::{LineCutter, Tail};
 use super::ready::Ready;
 use super::sys;
 use super::tool_socket::{Accepted, ToolSocket};
+use super::{Build, Launch};
 use crate::buffer::WriteQueue;
 use crate::ids::Generation;
-use crate::limits::{EXIT_DRAIN_MAX, READ_BUFFER};
+use crate::limits::{BUILD_LINE_MAX, EXIT_DRAIN_MAX, READ_BUFFER};
 use crate::log::Level;
 use crate::wire::envelope::Reader;
 
@@ -36,6 +38,12 @@ pub(super) struct Tool {
     stderr: Printed,
     /// The last lines of stderr.
     tail: Tail,
+    /// What runs is its build.
+    pub(super) building: Option<Building>,
+    /// What was built for it, kept for as long as it runs.
+    _built: Option<Built>,
+    /// It was sent a signal.
+    pub(super) is_ending: bool,
 }
 
 /// What the poll's tokens of a tool process stand for.
@@ -67,34 +75,61 @@ impl Tool {
     /// Starts it, listening for it first.
     pub(super) fn start(
         launch: &Launch,
+        built: Option<Built>,
+        variables: &Variables,
         socket: Option<&Path>,
         generation: Generation,
         message_max: usize,
-        registry: &Registry,
-        first_token: usize,
     ) -> io::Result<Self> {
-        let mut socket = ToolSocket::bind(socket)?;
-        let child = child::spawn(launch, generation, socket.path(), message_max)?;
-        let pid = child.pid;
-        let mut tool = Self {
+        let socket = ToolSocket::bind(socket)?;
+        let program = built.as_ref().map(|built| built.program.as_path());
+        let child = child::spawn(launch, program, variables, generation, socket.path(), message_max)?;
+        Ok(Self { socket: Some(socket), _built: built, ..Self::new(generation, child) })
+    }
+
+    /// Starts its build.
+    pub(super) fn build(
+        build: &Build,
+        variables: &Variables,
+        generation: Generation,
+        now: Instant,
+    ) -> io::Result<Self> {
+        let (command, building) = Building::prepare(build, now)?;
+        let child = child::spawn_build(&command, &build.folder, variables)?;
+        let mut tool = Self::new(generation, child);
+        tool.stdout.cutter = LineCutter::with_max(BUILD_LINE_MAX);
+        tool.building = Some(building);
+        Ok(tool)
+    }
+
+    fn new(generation: Generation, child: Child) -> Self {
+        Self {
             generation,
-            pid,
+            pid: child.pid,
             socket: None,
             connection: None,
             stdout: Printed::new(child.stdout),
             stderr: Printed::new(child.stderr),
             tail: Tail::default(),
-        };
-        let mut watch = || {
-            let token = |part: Part| part.token(first_token, generation);
-            registry.register(socket.listener(), token(Part::Socket), Interest::READABLE)?;
-            tool.stdout.register(registry, token(Part::Stdout))?;
-            tool.stderr.register(registry, token(Part::Stderr))
+            building: None,
+            _built: None,
+            is_ending: false,
+        }
+    }
+
+    /// Has the poll tell what it does.
+    pub(super) fn register(mut self, registry: &Registry, first_token: usize) -> io::Result<Self> {
+        let token = |part: Part| part.token(first_token, self.generation);
+        let mut register = || {
+            if let Some(socket) = &mut self.socket {
+                registry.register(socket.listener(), token(Part::Socket), Interest::READABLE)?;
+            }
+            self.stdout.register(registry, token(Part::Stdout))?;
+            self.stderr.register(registry, token(Part::Stderr))
         };
         // One that we cannot hear must not run.
-        watch().inspect_err(|_| sys::kill_group(pid, libc::SIGKILL))?;
-        tool.socket = Some(socket);
-        Ok(tool)
+        register().inspect_err(|_| sys::kill_group(self.pid, libc::SIGKILL))?;
+        Ok(self)
     }
 
     /// The poll said something about a part.
@@ -155,7 +190,7 @@ impl Tool {
 
     /// Shows what it printed, within one turn's share.
     pub(super) fn show_printed(&mut self, console: &mut Console, now: Instant) {
-        self.stdout.show(READ_BUFFER, |line| console.tool_line(line, now));
+        self.stdout.show(READ_BUFFER, |line| show_or_take(&mut self.building, line, console, now));
         self.stderr.show(READ_BUFFER, |line| {
             self.tail.push(line);
             console.tool_line(line, now);
@@ -167,8 +202,9 @@ impl Tool {
         for printed in [&mut self.stdout, &mut self.stderr] {
             printed.ready.note_closed();
         }
-        self.stdout.show(EXIT_DRAIN_MAX, |line| console.tool_line(line, now));
-        self.stdout.cutter.finish(|line| console.tool_line(line, now));
+        let mut show_or_take = |line: &[u8]| show_or_take(&mut self.building, line, console, now);
+        self.stdout.show(EXIT_DRAIN_MAX, &mut show_or_take);
+        self.stdout.cutter.finish(&mut show_or_take);
         let mut show = |line: &[u8]| {
             self.tail.push(line);
             console.tool_line(line, now);
@@ -179,8 +215,16 @@ impl Tool {
     }
 
     /// Sends a signal to the process and all of its group.
-    pub(super) fn kill(&self, signal: i32) {
+    pub(super) fn kill(&mut self, signal: i32) {
+        self.is_ending = true;
         sys::kill_group(self.pid, signal);
+    }
+}
+
+/// A line on stdout is for a person, unless a build tells us something with it.
+fn show_or_take(building: &mut Option<Building>, line: &[u8], console: &mut Console, now: Instant) {
+    if !building.as_mut().is_some_and(|building| building.take(line)) {
+        console.tool_line(line, now);
     }
 }
 

@@ -316,7 +316,7 @@ mod tests {
             fs::create_dir_all(root.join("old/deep")).unwrap();
             fs::create_dir_all(root.join("node_modules")).unwrap();
             fs::write(root.join("old/deep/there.py"), "").unwrap();
-            let watch = Watch { root: root.clone(), extensions: filter().extensions };
+            let watch = Watch { root: root.clone(), extensions: filter().extensions, also: Vec::new() };
             let mut watcher = Watcher::new(&watch).unwrap();
             while watcher.is_walking() {
                 watcher.walk(Instant::now());
@@ -392,7 +392,7 @@ mod tests {
 
     #[test]
     fn a_root_that_is_not_there_is_an_error() {
-        let watch = Watch { root: "/no/such/folder".into(), extensions: Vec::new() };
+        let watch = Watch { root: "/no/such/folder".into(), extensions: Vec::new(), also: Vec::new() };
         assert!(Watcher::new(&watch).is_err());
     }
 }

@@ -185,6 +185,8 @@ fn a_build_that_fails_leaves_the_serving_process_alone_and_one_that_takes_too_lo
     let said =
         "the tool process (python3 tools.py) could not be built: `cargo build` exited with status 101; ";
     assert!(text(&answer).starts_with(said) && text(&answer).ends_with("expected `;`"), "{answer}");
+    scene.wait(Duration::from_secs(60));
+    assert!(scene.orders().is_empty(), "the same sources would fail again");
     scene.input(Input::Reload { cause: "main.rs changed".into() });
     scene.input(Input::ToolLaunched(Generation(2)));
     scene.started(2);

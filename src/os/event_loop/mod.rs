@@ -111,6 +111,9 @@ impl EventLoop {
             poll,
             settings,
         };
+        for warning in std::mem::take(&mut event_loop.settings.warnings) {
+            event_loop.console.log(Level::Warning, &warning);
+        }
         event_loop.watch_files();
         Ok(event_loop)
     }
@@ -305,7 +308,7 @@ impl EventLoop {
     /// Leaves nothing behind: no process, no socket. The few milliseconds until the killed are
     /// gone are waited for, since whoever waits for us may look.
     fn end(&mut self) {
-        for tool in self.tools.drain(..) {
+        for mut tool in self.tools.drain(..) {
             tool.kill(libc::SIGKILL);
         }
         let deadline = Instant::now() + REAP_WAIT;

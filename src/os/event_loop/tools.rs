@@ -1,5 +1,7 @@
 //! The life of tool processes: their start, their end, and the changed files that call for another.
 
+use std::io;
+
 use mio::event::Event;
 use mio::unix::SourceFd;
 use mio::{Interest, Token};
@@ -10,6 +12,7 @@ use crate::ids::Generation;
 use crate::limits::EXIT_DRAIN_MAX;
 use crate::log::Level;
 use crate::os::Settings;
+use crate::os::build::Built;
 use crate::os::child;
 use crate::os::sys::{self, Ended};
 use crate::os::tool::{Part, Tool};
@@ -20,14 +23,44 @@ impl EventLoop {
         self.tools.iter_mut().find(|tool| tool.generation == generation)
     }
 
+    /// Starts a tool process, or its build if it has one.
     pub(super) fn start(&mut self, generation: Generation) {
+        if let Err(how) = self.try_start(generation, None) {
+            self.failed_starts.push_back((generation, how));
+        }
+    }
+
+    fn try_start(&mut self, generation: Generation, built: Option<Built>) -> Result<(), String> {
         let Settings { launch, socket, bridge, .. } = &self.settings;
-        let registry = self.poll.registry();
-        match Tool::start(launch, socket.as_deref(), generation, bridge.message_max, registry, FIRST_TOOL) {
-            Ok(tool) => self.tools.push(tool),
-            Err(error) => {
-                self.failed_starts.push_back((generation, format!("could not be started: {error}")));
+        let (registry, max) = (self.poll.registry(), bridge.message_max);
+        let could_not = |done: &str, error: io::Error| format!("could not be {done}: {error}");
+        let variables = launch.variables().map_err(|error| could_not("started", error))?;
+        let tool = match &launch.build {
+            Some(build) if built.is_none() => {
+                self.console.log(Level::Info, &format!("building: {}", build.shown));
+                Tool::build(build, &variables, generation, self.now)
+                    .and_then(|tool| tool.register(registry, FIRST_TOOL))
+                    .map_err(|error| could_not("built", error))?
             }
+            _ => Tool::start(launch, built, &variables, socket.as_deref(), generation, max)
+                .and_then(|tool| tool.register(registry, FIRST_TOOL))
+                .map_err(|error| could_not("started", error))?,
+        };
+        // Of a build and its program only one has to say it.
+        if tool.building.is_some() || launch.build.is_none() {
+            for warning in &variables.warnings {
+                self.console.log(Level::Warning, warning);
+            }
+        }
+        self.tools.push(tool);
+        Ok(())
+    }
+
+    /// The program that was built takes the place of its build.
+    fn launch(&mut self, generation: Generation, built: Built) {
+        match self.try_start(generation, Some(built)) {
+            Ok(()) => self.tell(Input::ToolLaunched(generation)),
+            Err(how) => self.tell(Input::ToolExited { generation, how, stderr: String::new() }),
         }
     }
 
@@ -55,6 +88,8 @@ impl EventLoop {
     }
 
     fn tool_ended(&mut self, index: usize, ended: Ended) {
+        // A build that we ended is followed by nothing, even if it was done already.
+        let was_ended = self.tools[index].is_ending;
         // The leader is not reaped yet, so its group's id is nobody else's.
         self.tools[index].kill(libc::SIGKILL);
         if let Some(connection) = &mut self.tools[index].connection {
@@ -63,7 +98,18 @@ impl EventLoop {
         }
         let mut tool = self.tools.remove(index);
         let stderr = tool.finish_printed(&mut self.console, self.now);
-        let how = child::describe(ended.how);
+        let mut how = child::describe(ended.how);
+        if let Some(building) = tool.building.take() {
+            let took = building.took(self.now);
+            match building.finish(ended.how) {
+                Ok(built) if !was_ended => {
+                    self.console.log(Level::Info, &took);
+                    return self.launch(tool.generation, built);
+                }
+                Ok(_) => {}
+                Err(problem) => how = problem,
+            }
+        }
         self.tell(Input::ToolExited { generation: tool.generation, how, stderr });
     }
 
