@@ -14,6 +14,7 @@ use crate::support::dir::Dir;
 use crate::support::pmcp::Setup;
 use crate::support::raw_tool::{RawTool, Trio, frame, text_result, tool};
 use crate::support::{eventually, process};
+use crate::transfers::bomb;
 
 const MIB: u64 = 1 << 20;
 
@@ -147,9 +148,8 @@ fn a_slow_tool_stops_the_host_and_memory_stays_bounded() {
 #[test]
 fn a_large_result_passes_within_bounds_and_its_memory_comes_back() {
     let size = 50 * MIB;
-    // "x" a hundred times shorter would do for zstd; these bytes go as they are.
     let result = format!(r#"[{{"type":"text","text":"{}"}}]"#, "x".repeat(size as usize));
-    for way in ["frame", "raw"] {
+    for way in ["frame", "raw", "zstd"] {
         let dir = Arc::new(Dir::new());
         let tool_process = RawTool::new(&dir);
         let mut child = Setup::run(&dir)
@@ -172,21 +172,25 @@ fn a_large_result_passes_within_bounds_and_its_memory_comes_back() {
             .unwrap();
         let call = peer.call();
         let before = process::memory(child.id(), "VmRSS");
-        let response = CallToolResponse { result_json: result.clone(), ..CallToolResponse::default() };
-        let bytes = if way == "frame" {
-            frame(&call.id, Msg::CallResult(response))
-        } else {
-            let mut bytes = frame(
-                "",
-                Msg::RawHeader(RawHeader {
-                    request_id: call.id.clone(),
-                    field_name: "result_json".into(),
-                    size: result.len() as u64,
-                    ..RawHeader::default()
-                }),
-            );
-            bytes.extend_from_slice(result.as_bytes());
-            bytes
+        let raw = |bytes: &[u8], compression: &str| {
+            let header = RawHeader {
+                request_id: call.id.clone(),
+                field_name: "result_json".into(),
+                size: bytes.len() as u64,
+                compression: compression.into(),
+                ..RawHeader::default()
+            };
+            [&frame("", Msg::RawHeader(header)), bytes].concat()
+        };
+        let bytes = match way {
+            "frame" => {
+                let response =
+                    CallToolResponse { result_json: result.clone(), ..CallToolResponse::default() };
+                frame(&call.id, Msg::CallResult(response))
+            }
+            "raw" => raw(result.as_bytes(), ""),
+            // 400 times 128 KiB.
+            _ => raw(&bomb(400), "zstd"),
         };
         let writer = std::thread::spawn(move || {
             peer.send_bytes(&bytes);

@@ -39,6 +39,8 @@ mod reload;
 mod resources;
 /// What a tool process asks of the host.
 mod sampling;
+/// The SDK of this tree behind the real bridge.
+mod sdk;
 /// The end: the host goes, a signal comes, a pipe breaks.
 mod shutdown;
 /// Which tools are offered, and what the host hears of changes.

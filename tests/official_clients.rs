@@ -71,7 +71,11 @@ fn they_are_content_with_the_sdk_of_this_tree() {
         call("echo", json!({"text": "✓ 漢字"})),
         call("log", json!({"level": "warning", "text": "careful"})),
         call("fail", json!({})),
-        call("add", json!({"a": 1, "b": 2})),
+        call("structured", json!({})),
+        call("image", json!({})),
+        call("audio", json!({})),
+        call("link", json!({})),
+        call("embedded", json!({})),
     ]);
     each_sees(&["run", tool.to_str().unwrap()], script, |name, seen| {
         assert_eq!(seen["server"]["name"], "tool-everything", "{name}");
@@ -84,6 +88,12 @@ fn they_are_content_with_the_sdk_of_this_tree() {
             seen["logs"]
         );
         assert_eq!(answer(name, &seen, 2)["isError"], true, "{name}");
+        // The clients check it against the schema that was listed.
+        let structured = &answer(name, &seen, 3)["structuredContent"];
+        assert_eq!(structured, &json!({"name": "Ada", "age": 36}), "{name}");
+        for (index, kind) in [(4, "image"), (5, "audio"), (6, "resource_link"), (7, "resource")] {
+            assert_eq!(answer(name, &seen, index)["content"][0]["type"], kind, "{name}");
+        }
         assert_eq!(seen.get("errors").unwrap_or(&json!([])), &json!([]), "{name}");
     });
 }

@@ -54,7 +54,7 @@ fn long_text(length: usize) -> String {
 }
 
 /// A frame of zstd that inflates to `blocks` times 128 KiB of one byte, and is 4 bytes for each.
-fn bomb(blocks: u32) -> Vec<u8> {
+pub(crate) fn bomb(blocks: u32) -> Vec<u8> {
     let mut bytes = vec![0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x38];
     for block in 0..blocks {
         let is_last = u32::from(block + 1 == blocks);

@@ -293,10 +293,8 @@ impl Host {
         let left: Vec<String> =
             process::of_folder(self.dir.path()).into_iter().map(process::describe).collect();
         assert!(left.is_empty(), "processes are left: {left:?}");
-        let files: Vec<_> = std::fs::read_dir(self.dir.join("tmp"))
-            .unwrap()
-            .map(|entry| entry.unwrap().path())
-            .collect();
+        let files: Vec<_> =
+            std::fs::read_dir(self.dir.join("tmp")).unwrap().map(|entry| entry.unwrap().path()).collect();
         assert!(files.is_empty(), "files are left: {files:?}");
     }
 
