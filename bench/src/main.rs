@@ -4,6 +4,7 @@
 //! Machines are noisy, so the servers take turns, every number is a median over the rounds, and
 //! what counts are the ratios within one run.
 
+mod reload;
 mod report;
 mod server;
 
@@ -76,7 +77,9 @@ fn main() -> ExitCode {
         .as_deref()
         .or_else(|| is_static(&options.pmcp).then_some(options.pmcp.as_path()))
         .and_then(|file| Some(std::fs::metadata(file).ok()?.len()));
-    let targets = report::targets(&medians[2], &medians[1], binary);
+    let mut targets = report::targets(&medians[2], &medians[1], binary);
+    let reload = reload::measure(&options.pmcp, &folder.join("echo-tool"), 3 * options.rounds);
+    targets.push(report::reload_target(milliseconds(reload.save), milliseconds(reload.alone)));
     if options.json {
         print_json(&recipes, &medians, &targets, binary);
     } else {

@@ -96,6 +96,25 @@ impl Server {
         begin.elapsed()
     }
 
+    /// Asks for the list of tools.
+    pub fn list_tools(&mut self) {
+        self.write(b"{\"jsonrpc\":\"2.0\",\"id\":\"list\",\"method\":\"tools/list\"}\n");
+        self.read_line();
+        assert!(contains(&self.line, b"\"tools\""), "{}", self.text());
+    }
+
+    /// Reads up to a notification.
+    pub fn wait_for(&mut self, method: &str) {
+        loop {
+            self.line.clear();
+            let length = self.output.read_until(b'\n', &mut self.line).expect("the server writes");
+            assert!(length > 0, "the server ended");
+            if contains(&self.line, method.as_bytes()) {
+                return;
+            }
+        }
+    }
+
     /// CPU time of the process so far, its children not counted.
     pub fn cpu(&self) -> Duration {
         let stat =
