@@ -17,6 +17,8 @@ mod calls;
 mod cancel;
 /// `pmcp dev`: a change of the file is a new tool process.
 mod dev;
+/// How a tool file is started, and built; the doctor.
+mod launch;
 /// The handshake, ping, and the rules of JSON-RPC.
 mod lifecycle;
 /// Under load and at rest.

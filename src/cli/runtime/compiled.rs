@@ -17,7 +17,7 @@ pub(super) fn go(search: &mut Search<'_>) -> Picked {
     let name = file.file_name().unwrap_or_default();
     let (words, rule) = if nearest(file, "go.mod").is_none() {
         (vec![name.into()], "a Go file in no module is built alone")
-    } else if has_other_program(folder, file) {
+    } else if is_program(file) && has_other_program(folder, file) {
         (vec![name.into()], "a Go file beside other programs is built alone")
     } else {
         (Vec::new(), "a Go file is built with its package")
@@ -31,12 +31,13 @@ pub(super) fn go(search: &mut Search<'_>) -> Picked {
     Picked::build(Build { command, folder: folder.into(), artefact, shown }, rule)
 }
 
+/// Whether a Go file holds the function that a program begins with.
+fn is_program(file: &Path) -> bool {
+    fs::read_to_string(file).is_ok_and(|text| text.lines().any(|line| line.starts_with("func main()")))
+}
+
 /// Whether another file of the folder is a program of its own.
 fn has_other_program(folder: &Path, file: &Path) -> bool {
-    let is_program = |path: &Path| {
-        let text = fs::read_to_string(path).unwrap_or_default();
-        text.lines().any(|line| line.starts_with("func main()"))
-    };
     let others = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     others
         .filter(|path| path.extension().is_some_and(|extension| extension == "go") && path != file)

@@ -324,6 +324,7 @@ fn go_and_cargo() {
     assert_eq!(build(&folder, "go/s.go"), Ok(("go build".into(), folder.path("go"), Vec::new())));
     folder.file("go/other.go", "package main\n\nfunc main() {\n}\n");
     assert_eq!(build(&folder, "go/s.go"), Ok(alone));
+    assert_eq!(build(&folder, "go/part.go"), Ok(("go build".into(), folder.path("go"), Vec::new())));
 
     folder.file("p/Cargo.toml", "[package]\nname = \"p\"\n");
     for (file, target) in
