@@ -24,6 +24,10 @@ pub const FLAG_TIME_MAX: Duration = Duration::from_secs(365 * 24 * 3600);
 /// on; one that announces more is ended.
 pub const RAW_DISCARD_MAX: u64 = 1024 * 1024 * 1024;
 
+/// A block of memory of this size or more is a mapping of its own, which goes back to the system
+/// when it is freed.
+pub const MAPPED_MIN: usize = 1024 * 1024;
+
 /// First size of a connection's read buffer, and what it shrinks back to.
 pub const READ_BUFFER: usize = 64 * 1024;
 

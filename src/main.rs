@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 #[cfg(target_env = "musl")]
 #[global_allocator]
-static ALLOCATOR: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;
+static ALLOCATOR: pmcp_bridge::os::Allocator = pmcp_bridge::os::Allocator;
 
 fn main() -> ExitCode {
     pmcp_bridge::cli::main()

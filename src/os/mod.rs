@@ -28,6 +28,9 @@ mod tool;
 mod tool_socket;
 mod watch;
 
+#[cfg(target_env = "musl")]
+pub use sys::Allocator;
+
 /// All that the loop needs to know; made by [`crate::cli`].
 #[derive(Clone, Debug)]
 pub struct Settings {

@@ -233,3 +233,95 @@ pub(super) mod tests {
         options.open(format!("/dev/pts/{number}")).ok()
     }
 }
+
+/// The allocator of the static binary: dlmalloc for small blocks, the kernel itself for large
+/// ones. dlmalloc keeps what is freed in the middle of its heap; a large payload shall be given
+/// back when it is done with, and grow without being copied.
+#[cfg(target_env = "musl")]
+#[derive(Debug)]
+pub struct Allocator;
+
+#[cfg(target_env = "musl")]
+mod allocator {
+    use std::alloc::{GlobalAlloc, Layout};
+    use std::ptr;
+
+    use dlmalloc::GlobalDlmalloc;
+
+    use super::Allocator;
+    use crate::limits::MAPPED_MIN;
+
+    /// The least alignment of a mapping: a page, which is 4 KiB or a multiple of it.
+    const PAGE: usize = 4096;
+
+    fn is_mapped(layout: Layout) -> bool {
+        layout.size() >= MAPPED_MIN && layout.align() <= PAGE
+    }
+
+    fn map(size: usize) -> *mut u8 {
+        let protection = libc::PROT_READ | libc::PROT_WRITE;
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+        // SAFETY: a new anonymous mapping touches nothing that exists.
+        let block = unsafe { libc::mmap(ptr::null_mut(), size, protection, flags, -1, 0) };
+        if block == libc::MAP_FAILED { ptr::null_mut() } else { block.cast() }
+    }
+
+    // SAFETY: every block comes from dlmalloc or from a mapping of its own, which one is told by
+    // its layout alone, and it goes back where it came from.
+    unsafe impl GlobalAlloc for Allocator {
+        unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+            if is_mapped(layout) {
+                return map(layout.size());
+            }
+            // SAFETY: the caller's promises are the same.
+            unsafe { GlobalDlmalloc.alloc(layout) }
+        }
+
+        unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+            if is_mapped(layout) {
+                // The kernel's pages are zero.
+                return map(layout.size());
+            }
+            // SAFETY: the caller's promises are the same.
+            unsafe { GlobalDlmalloc.alloc_zeroed(layout) }
+        }
+
+        unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+            if is_mapped(layout) {
+                // SAFETY: the block is a whole mapping of this size, and nobody uses it any more.
+                unsafe { libc::munmap(block.cast(), layout.size()) };
+                return;
+            }
+            // SAFETY: the caller's promises are the same, and the block is dlmalloc's.
+            unsafe { GlobalDlmalloc.dealloc(block, layout) }
+        }
+
+        unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+            // SAFETY: the caller promises that the size is not 0 and does not overflow with this
+            // alignment.
+            let wanted = unsafe { Layout::from_size_align_unchecked(size, layout.align()) };
+            match (is_mapped(layout), is_mapped(wanted)) {
+                // SAFETY: the caller's promises are the same, and the block is dlmalloc's.
+                (false, false) => unsafe { GlobalDlmalloc.realloc(block, layout, size) },
+                (true, true) => {
+                    // SAFETY: the block is a whole mapping of the old size; nobody uses it but by
+                    // what is returned here.
+                    let moved =
+                        unsafe { libc::mremap(block.cast(), layout.size(), size, libc::MREMAP_MAYMOVE) };
+                    if moved == libc::MAP_FAILED { ptr::null_mut() } else { moved.cast() }
+                }
+                _ => {
+                    // SAFETY: the layout is a good one, see above.
+                    let moved = unsafe { self.alloc(wanted) };
+                    if !moved.is_null() {
+                        // SAFETY: both blocks are at least this long, and they are different ones.
+                        unsafe { ptr::copy_nonoverlapping(block, moved, layout.size().min(size)) };
+                        // SAFETY: the caller's promises for the old block are those of `dealloc`.
+                        unsafe { self.dealloc(block, layout) };
+                    }
+                    moved
+                }
+            }
+        }
+    }
+}
