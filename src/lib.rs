@@ -10,7 +10,7 @@
 //! | 4 | [`os`]: descriptors, processes, threads, the clock | everything below |
 //! | 3 | [`bridge`]: all that is remembered · [`front`]: how a host's bytes become messages | `bridge`: 2, 1, 0 · `front`: 2, `jsonrpc`, 0 |
 //! | 2 | [`mcp`]: the protocol's methods and shapes | `jsonrpc`, `wire`, 0 |
-//! | 1 | [`wire`]: the tool side's bytes · [`jsonrpc`]: the host side's bytes | 0 |
+//! | 1 | [`wire`]: the tool side's bytes · [`jsonrpc`]: the host side's bytes · [`watch`]: which changes of files count | 0 |
 //! | 0 | [`buffer`], [`ids`], [`limits`], [`log`] | std |
 //! | beside | [`sdk`]: what tool authors use | `wire`, 0 |
 //!
@@ -64,3 +64,5 @@ pub mod log;
 pub mod mcp;
 #[cfg(feature = "bridge")]
 pub mod os;
+#[cfg(feature = "bridge")]
+pub mod watch;

@@ -174,6 +174,46 @@ pub const REAP_WAIT: Duration = Duration::from_millis(100);
 /// Folders that are watched for changes; the system's own limit is often 8192 or more.
 pub const WATCHED_FOLDERS_MAX: usize = 8192;
 
+/// Files whose contents are kept in mind (some hundred bytes each), so that a save which changes
+/// nothing restarts nothing.
+pub const WATCHED_FILES_MAX: usize = 65_536;
+
+/// A larger file counts as changed by its size and time alone: sources are smaller, and reading it
+/// would hold up the loop.
+pub const HASHED_FILE_MAX: u64 = 1024 * 1024;
+
+/// What is read of files before any has changed; a project whose sources are larger takes the
+/// first touch of the others for a change.
+pub const HASHED_BYTES_MAX: u64 = 64 * 1024 * 1024;
+
+/// File systems count times in up to two seconds: before so long has passed, a second write may
+/// leave the same time behind as the first.
+pub const MTIME_SETTLED: Duration = Duration::from_secs(2);
+
+/// Bytes of a `.gitignore` that are read.
+pub const GITIGNORE_MAX: u64 = 256 * 1024;
+
+/// Rules of a `.gitignore` that are heeded; each is tried for each file.
+pub const GITIGNORE_RULES_MAX: usize = 4096;
+
+/// Bytes of a pattern; paths are not longer.
+pub const GLOB_LENGTH_MAX: usize = 4096;
+
+/// Patterns that one with braces may stand for; each is tried for each file.
+pub const GLOB_ALTERNATIVES_MAX: usize = 256;
+
+/// How often files are looked at where nobody announces their changes.
+pub const POLL: Duration = Duration::from_millis(500);
+
+/// The least that `--poll` may be: below it looking would be all that is done.
+pub const FLAG_POLL_MIN: Duration = Duration::from_millis(10);
+
+/// After a look at all files, rest at least this many times as long as it took.
+pub const POLL_REST: u32 = 4;
+
+/// How long files are looked at in one turn of the loop.
+pub const WATCH_SLICE: Duration = Duration::from_millis(2);
+
 /// Worker threads; with the loop that makes three threads at most.
 pub const WORKERS: usize = 2;
 
@@ -209,4 +249,7 @@ const _: () = assert!(FLAG_MESSAGE_MIN < MESSAGE_MAX && MESSAGE_MAX < FLAG_MESSA
 const _: () = assert!(CALL_TIMEOUT.as_secs() < FLAG_TIME_MAX.as_secs());
 const _: () = assert!(READ_BUDGET >= READ_BUFFER);
 const _: () = assert!(BACKOFF_MIN.as_millis() < BACKOFF_MAX.as_millis());
+const _: () = assert!(DEBOUNCE.as_millis() < DEBOUNCE_MAX.as_millis());
+const _: () = assert!(FLAG_POLL_MIN.as_millis() < POLL.as_millis());
+const _: () = assert!(HASHED_FILE_MAX < HASHED_BYTES_MAX);
 const _: () = assert!(QUICK_DEATH.as_millis() < HEALTHY_AFTER.as_millis());

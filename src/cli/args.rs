@@ -9,6 +9,7 @@ use lexopt::{Arg, Parser, ValueExt};
 use crate::bridge::ReloadMode;
 use crate::cli::help::Topic;
 use crate::cli::{quantity, suggest};
+use crate::limits::FLAG_POLL_MIN;
 use crate::log::Level;
 
 /// What is to be done.
@@ -77,6 +78,12 @@ pub struct Serve {
     pub exclusive: bool,
     /// `--drain`
     pub drain: Option<Duration>,
+    /// `--watch`, each
+    pub watch: Vec<String>,
+    /// `--ignore`, each
+    pub ignore: Vec<String>,
+    /// `--poll`
+    pub poll: Option<Duration>,
     /// `--log-level`, `-v`, `-q`: the last one holds.
     pub log_level: Option<Level>,
 }
@@ -116,6 +123,12 @@ pub enum Flag {
     Exclusive,
     /// What the calls of a replaced process get.
     Drain,
+    /// Which files count as well.
+    Watch,
+    /// Which files and folders do not count.
+    Ignore,
+    /// How often files are looked at.
+    Poll,
     /// How the host is reached.
     Transport,
     /// How `pmcp doctor` tells what it found.
@@ -147,7 +160,7 @@ impl Flag {
     ];
 
     /// Those of `run` and `dev`.
-    pub const ALL: [Flag; 22] = [
+    pub const ALL: [Flag; 25] = [
         Flag::Runtime,
         Flag::Cwd,
         Flag::Env,
@@ -164,6 +177,9 @@ impl Flag {
         Flag::HotReload,
         Flag::Exclusive,
         Flag::Drain,
+        Flag::Watch,
+        Flag::Ignore,
+        Flag::Poll,
         Flag::Transport,
         Flag::LogLevel,
         Flag::Verbose,
@@ -171,6 +187,9 @@ impl Flag {
         Flag::Help,
         Flag::Version,
     ];
+
+    /// Those that `dev` alone has: `run` never watches.
+    pub const DEV: [Flag; 3] = [Flag::Watch, Flag::Ignore, Flag::Poll];
 
     /// The name behind two dashes.
     pub const fn long(self) -> &'static str {
@@ -192,6 +211,9 @@ impl Flag {
             Flag::HotReload => "hot-reload",
             Flag::Exclusive => "exclusive",
             Flag::Drain => "drain",
+            Flag::Watch => "watch",
+            Flag::Ignore => "ignore",
+            Flag::Poll => "poll",
             Flag::Transport => "transport",
             Flag::LogLevel => "log-level",
             Flag::Verbose => "verbose",
@@ -225,9 +247,13 @@ impl Flag {
             Flag::Instructions | Flag::EnvFile => Some("FILE"),
             Flag::MaxMessage => Some("SIZE"),
             Flag::HotReload => Some("MODE"),
-            Flag::BuildTimeout | Flag::StartTimeout | Flag::CallTimeout | Flag::Grace | Flag::Drain => {
-                Some("TIME")
-            }
+            Flag::BuildTimeout
+            | Flag::StartTimeout
+            | Flag::CallTimeout
+            | Flag::Grace
+            | Flag::Drain
+            | Flag::Poll => Some("TIME"),
+            Flag::Watch | Flag::Ignore => Some("GLOB"),
             Flag::LogLevel => Some("LEVEL"),
             Flag::Exclusive | Flag::Verbose | Flag::Quiet | Flag::Help | Flag::Version => None,
         }
@@ -298,6 +324,7 @@ fn serve(parser: &mut Parser, topic: Topic) -> Result<Command, String> {
     let mut file = None;
     let mut typed = Serve { dev: topic == Topic::Dev, ..Serve::default() };
     let mut format = Format::default();
+    let is_only_of_dev = |flag: Flag| topic != Topic::Dev && Flag::DEV.contains(&flag);
     loop {
         // Behind a file a bare double dash only ends the flags, which lexopt sees to.
         let mut rest = parser.try_raw_args().filter(|_| file.is_none());
@@ -315,9 +342,13 @@ fn serve(parser: &mut Parser, topic: Topic) -> Result<Command, String> {
         }
         let (flag, spelled) = known(&arg, flags);
         let Some(flag) = flag else {
-            return Err(unknown_flag(&spelled, flags, &format!("pmcp {command} --help")));
+            let flags = flags.iter().copied().filter(|flag| !is_only_of_dev(*flag)).collect::<Vec<_>>();
+            return Err(unknown_flag(&spelled, &flags, &format!("pmcp {command} --help")));
         };
         match flag {
+            flag if is_only_of_dev(flag) => {
+                return Err(format!("{spelled} belongs behind pmcp dev; pmcp {command} watches nothing"));
+            }
             Flag::Help => return Ok(Command::Help(topic)),
             Flag::Version => return Ok(Command::Version),
             Flag::Runtime => typed.runtime = Some(text(parser, flag)?),
@@ -337,6 +368,9 @@ fn serve(parser: &mut Parser, topic: Topic) -> Result<Command, String> {
             Flag::HotReload => typed.hot_reload = Some(read(parser, flag, reload_mode)?),
             Flag::Exclusive => typed.exclusive = true,
             Flag::Drain => typed.drain = Some(read(parser, flag, quantity::duration)?),
+            Flag::Watch => typed.watch.push(text(parser, flag)?),
+            Flag::Ignore => typed.ignore.push(text(parser, flag)?),
+            Flag::Poll => typed.poll = Some(read(parser, flag, poll)?),
             Flag::Transport => read(parser, flag, transport)?,
             Flag::LogLevel => typed.log_level = Some(read(parser, flag, level)?),
             Flag::Verbose => typed.log_level = Some(Level::Debug),
@@ -433,6 +467,13 @@ fn read<T>(
 ) -> Result<T, String> {
     let text = text(parser, flag)?;
     understand(&text).map_err(|problem| format!("--{}: \"{text}\" {problem}", flag.long()))
+}
+
+fn poll(text: &str) -> Result<Duration, String> {
+    match quantity::duration(text)? {
+        short if short < FLAG_POLL_MIN => Err(format!("is less than {FLAG_POLL_MIN:?}")),
+        time => Ok(time),
+    }
 }
 
 /// A time that something is given; none at all would forbid it.

@@ -17,7 +17,7 @@ fn served(line: &str) -> Serve {
 fn all_flags_before_and_behind_the_file() {
     let flags = "--runtime uv --cwd /d --env A=b --env C= --env-file e --build-timeout 1s --socket /s --name n --server-version 2 --instructions i.md \
         --max-message 1M --start-timeout 2s --call-timeout 3m --grace 0 --hot-reload graceful \
-        --drain 1m --transport stdio --log-level info";
+        --drain 1m --watch *.sql --watch x/ --ignore y --poll 1s --transport stdio --log-level info";
     let expected = Serve {
         dev: true,
         file: "f.py".into(),
@@ -39,6 +39,9 @@ fn all_flags_before_and_behind_the_file() {
         hot_reload: Some(ReloadMode::Graceful),
         exclusive: false,
         drain: Some(Duration::from_secs(60)),
+        watch: vec!["*.sql".into(), "x/".into()],
+        ignore: vec!["y".into()],
+        poll: Some(Duration::from_secs(1)),
         log_level: Some(Level::Info),
     };
     assert_eq!(served(&format!("dev {flags} f.py")), expected);
@@ -144,6 +147,10 @@ fn what_is_wrong_and_what_was_meant() {
         ("run f.py --grace 5", "--grace: \"5\" has no unit: 5s, 5m?"),
         ("run f.py --call-timeout 0s", "--call-timeout: \"0s\" leaves no time at all"),
         ("run f.py --call-timeout x", "--call-timeout: \"x\" is not a time such as 300ms, 1.5s or 1h30m"),
+        ("run f.py --watch x", "--watch belongs behind pmcp dev; pmcp run watches nothing"),
+        ("run f.py --wtach x", "unknown flag --wtach; see pmcp run --help"),
+        ("dev f.py --wtach x", "unknown flag --wtach; did you mean --watch?"),
+        ("dev f.py --poll 1ms", "--poll: \"1ms\" is less than 10ms"),
         ("run f.py --max-message 0", "--max-message: \"0\" is not between 1K and 2047M"),
         ("run f.py --transport http", "--transport: \"http\" is not a transport; the only one is stdio"),
         ("run f.py --log-level warn", "--log-level: \"warn\" is not a level; did you mean warning?"),

@@ -1,9 +1,10 @@
 //! The command line: what was typed becomes what will be done.
 //!
 //! What lives here: the commands and flags ([`args`]), what they mean ([`settings`]), how a file
-//! becomes a command line ([`runtime`]), which folder is its project ([`project`]), the help texts
-//! ([`help`]), and what a person asks when nothing works ([`doctor`]). What does not: anything that
-//! happens once the bridge runs. Imports: everything below.
+//! becomes a command line ([`runtime`]), which folder is its project ([`project`]) and what is
+//! watched of it ([`watched`]), the help texts ([`help`]), and what a person asks when nothing
+//! works ([`doctor`]). What does not: anything that happens once the bridge runs. Imports:
+//! everything below.
 //!
 //! Two stages: [`args::parse`] turns words into a [`args::Command`] and touches nothing;
 //! [`settings::make`] looks at the file, the folders above it and the environment. Help and
@@ -17,6 +18,7 @@ pub mod quantity;
 pub mod runtime;
 pub mod settings;
 pub mod suggest;
+pub mod watched;
 
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;

@@ -1,6 +1,5 @@
 //! What will be done: a typed command and its surroundings become [`Settings`].
 
-use std::ffi::OsString;
 use std::fs;
 use std::hash::{BuildHasher, RandomState};
 use std::io::ErrorKind;
@@ -9,10 +8,10 @@ use std::path::{Path, PathBuf};
 use crate::bridge;
 use crate::cli::args::{self, Serve};
 use crate::cli::runtime::{self, Choice, Environment, Language};
-use crate::cli::{project, suggest};
+use crate::cli::{project, suggest, watched};
 use crate::limits;
 use crate::mcp::lifecycle::ServerInfo;
-use crate::os::{self, Launch, Settings, Watch};
+use crate::os::{self, Launch, Settings};
 
 /// What hosts are told when nobody says which version the tools have.
 pub const SERVER_VERSION: &str = "0.0.0";
@@ -35,19 +34,25 @@ pub fn make(typed: Serve, here: &Environment) -> Result<Plan, String> {
         runtime::typed(&typed.command, here)?
     };
     let instructions =
-        typed.instructions.map(|path| read_instructions(&here.folder.join(path))).transpose()?;
-    let name =
-        typed.name.unwrap_or_else(|| file.file_stem().unwrap_or_default().to_string_lossy().into_owned());
-    let folder = match typed.cwd {
+        typed.instructions.as_ref().map(|path| read_instructions(&here.folder.join(path))).transpose()?;
+    let folder = match &typed.cwd {
         Some(folder) => existing_folder(here.folder.join(folder))?,
         None if typed.command.is_empty() => project::root(&file, here.home.as_deref()),
         None => here.folder.clone(),
     };
-    let environment_file = typed.env_file.map(|path| here.folder.join(path));
+    let environment_file = typed.env_file.as_ref().map(|path| here.folder.join(path));
     if let Some(path) = &environment_file {
         os::check_environment_file(path)
             .map_err(|error| format!("--env-file: {} can't be used: {error}", path.display()))?;
     }
+    let watch = if typed.dev {
+        let place = Some(&*folder).filter(|_| !typed.command.is_empty());
+        Some(watched::make(&typed, &file, place, environment_file.as_slice(), here.home.as_deref())?)
+    } else {
+        None
+    };
+    let name =
+        typed.name.unwrap_or_else(|| file.file_stem().unwrap_or_default().to_string_lossy().into_owned());
     // What was built has no name that says anything to a person.
     let command = match &choice.build {
         Some(_) => [&[file.clone().into_os_string()], &choice.command[..]].concat(),
@@ -75,10 +80,6 @@ pub fn make(typed: Serve, here: &Environment) -> Result<Plan, String> {
             // The hasher's keys are what std offers of the system's randomness.
             seed: RandomState::new().hash_one(std::process::id()),
         },
-        watch: typed.dev.then(|| Watch {
-            also: environment_file.iter().cloned().collect(),
-            ..watch(&file, &folder, typed.command.is_empty())
-        }),
         launch: Launch {
             command: choice.command.clone(),
             build: choice.build.clone(),
@@ -89,6 +90,7 @@ pub fn make(typed: Serve, here: &Environment) -> Result<Plan, String> {
         },
         socket: typed.socket.map(|path| here.folder.join(path)),
         warnings: choice.warnings.clone(),
+        watch,
         log_level: typed.log_level.unwrap_or_else(|| args::log_level_default(typed.dev)),
     };
     Ok(Plan { settings, choice })
@@ -147,26 +149,9 @@ fn read_instructions(path: &Path) -> Result<String, String> {
     }
 }
 
-/// The file's folder, or its whole package where the language has such a thing.
-/// For a whole command, the folder that it runs in.
-fn watch(file: &Path, folder: &Path, is_file: bool) -> Watch {
-    let language = Language::of(file);
-    let package = match language {
-        Some(Language::Rust) => runtime::nearest(file, "Cargo.toml"),
-        _ => None,
-    };
-    let file_or_folder = if is_file { file } else { &folder.join("any") };
-    let root = package.as_deref().unwrap_or(file_or_folder).parent().unwrap_or(Path::new("/")).to_path_buf();
-    let extensions = match language {
-        Some(language) => language.sources().iter().map(OsString::from).collect(),
-        // The empty one stands for files without an extension.
-        None => vec![file.extension().unwrap_or_default().into()],
-    };
-    Watch { root, extensions, also: Vec::new() }
-}
-
 #[cfg(test)]
 pub(super) mod tests {
+    use std::ffi::OsString;
     use std::os::unix::fs::PermissionsExt;
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::time::Duration;
@@ -280,6 +265,9 @@ pub(super) mod tests {
             hot_reload: Some(bridge::ReloadMode::Immediate),
             exclusive: true,
             drain: Some(Duration::from_secs(5)),
+            watch: vec!["*.sql".into()],
+            ignore: vec!["y.py".into()],
+            poll: Some(Duration::from_millis(100)),
             log_level: Some(Level::Error),
         };
         let settings = make(typed, &here).unwrap().settings;
@@ -302,9 +290,12 @@ pub(super) mod tests {
         assert_eq!(settings.socket, Some(folder.path("work/s.sock")));
         assert_eq!(settings.log_level, Level::Error);
         let watch = settings.watch.expect("dev watches");
-        assert_eq!(watch.root, folder.path("work"));
-        assert_eq!(watch.extensions, ["py", "toml"]);
-        assert_eq!(watch.also, [folder.path("work/vars")]);
+        assert_eq!(watch.rules.root(), folder.path("work"));
+        assert!(
+            watch.rules.counts(&folder.path("work/x.sql")) && !watch.rules.counts(&folder.path("work/y.py"))
+        );
+        assert!(watch.rules.counts(&folder.path("work/vars")));
+        assert_eq!(watch.poll, Some(Duration::from_millis(100)));
     }
 
     #[test]
@@ -325,10 +316,10 @@ pub(super) mod tests {
         assert_eq!(settings.launch.folder, Some(folder.path("work/p")));
         assert_eq!(settings.log_level, Level::Info);
         let watch = settings.watch.expect("dev watches");
-        assert_eq!(watch.root, folder.path("work/p"));
-        assert_eq!(watch.extensions, ["rs", "toml"]);
+        assert_eq!(watch.rules.root(), folder.path("work/p"));
+        assert_eq!(watch.poll, None);
         let watch = dev("tool").watch.expect("dev watches");
-        assert_eq!((watch.root, watch.extensions), (folder.path("work"), vec![OsString::new()]));
+        assert_eq!(watch.rules.root(), folder.path("work"));
     }
 
     #[test]
@@ -347,7 +338,8 @@ pub(super) mod tests {
         assert_eq!(settings.launch.folder, Some(folder.path("work")), "the words mean what they meant");
         assert_eq!(settings.bridge.server.name, "s");
         let watch = settings.watch.expect("dev watches");
-        assert_eq!((watch.root, &watch.extensions[0]), (folder.path("work"), &OsString::from("py")));
+        assert_eq!(watch.rules.root(), folder.path("work"));
+        assert!(watch.rules.counts(&folder.path("work/p/x.py")));
         let settings = dev(&["./tool"]);
         assert_eq!(settings.launch.command, [folder.path("work/./tool")]);
         assert_eq!(settings.bridge.server.name, "tool");

@@ -8,9 +8,11 @@ use std::ffi::OsString;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::bridge;
 use crate::log::Level;
+use crate::watch::rules::Rules;
 
 mod build;
 mod child;
@@ -40,7 +42,7 @@ pub struct Settings {
     pub launch: Launch,
     /// `--socket`: where the tool process finds us, instead of a private folder of our own.
     pub socket: Option<PathBuf>,
-    /// Restart the tool process when files in this folder (and below) change.
+    /// Restart the tool process when files change.
     pub watch: Option<Watch>,
     /// Sentences for the person, shown before all others.
     pub warnings: Vec<String>,
@@ -96,12 +98,10 @@ pub enum Artefact {
 /// What is watched.
 #[derive(Clone, Debug)]
 pub struct Watch {
-    /// The folder, watched with all that is below it.
-    pub root: PathBuf,
-    /// Only files with one of these extensions count.
-    pub extensions: Vec<OsString>,
-    /// Files that count wherever they are: `--env-file`.
-    pub also: Vec<PathBuf>,
+    /// Which files count, and where they are.
+    pub rules: Rules,
+    /// `--poll`: look this often, instead of being told.
+    pub poll: Option<Duration>,
 }
 
 /// Why the program could not begin its work. Once it serves, nothing ends it but its host or a

@@ -4,10 +4,13 @@
 
 #![allow(unsafe_code, reason = "std has no safe function for what is called here")]
 
+use std::ffi::CString;
 use std::io;
 use std::mem;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::Command;
 
 use libc::{c_int, c_void};
@@ -82,6 +85,19 @@ pub(super) fn peer_uid(fd: BorrowedFd<'_>) -> io::Result<u32> {
         )
     })?;
     Ok(credentials.uid)
+}
+
+/// The number of the kind of file system that a path is on.
+pub(super) fn file_system(path: &Path) -> io::Result<u32> {
+    let path = CString::new(path.as_os_str().as_bytes())?;
+    // SAFETY: all bytes zero is a valid `statfs`, the kernel writes at most one through a pointer
+    // to one, and the path ends with a zero byte and outlives the call.
+    unsafe {
+        let mut about: libc::statfs = mem::zeroed();
+        check(libc::statfs(path.as_ptr(), &mut about))?;
+        // The field's type differs between systems; the numbers have 32 bits.
+        Ok(about.f_type as u32)
+    }
 }
 
 /// The user we are.

@@ -69,25 +69,6 @@ impl Language {
             _ => None,
         }
     }
-
-    /// Extensions of the files that a program in this language is made of: its sources and the
-    /// manifests that say what else it needs.
-    pub const fn sources(self) -> &'static [&'static str] {
-        match self {
-            Language::Python => &["py", "toml"],
-            Language::JavaScript => &["js", "mjs", "cjs", "json"],
-            Language::TypeScript => &["ts", "mts", "cts", "js", "mjs", "cjs", "json"],
-            Language::Go => &["go", "mod", "sum"],
-            Language::Rust => &["rs", "toml"],
-            Language::Ruby => &["rb", "lock"],
-            Language::Php => &["php", "json"],
-            Language::Lua => &["lua"],
-            Language::Perl => &["pl", "pm"],
-            Language::Shell => &["sh"],
-            Language::Julia => &["jl", "toml"],
-            Language::R => &["R", "r"],
-        }
-    }
 }
 
 /// What starts a tool process, and why.

@@ -178,7 +178,7 @@ impl EventLoop {
                 is_readable && self.reads_tools() || tool.has_printed()
             })
             || !self.failed_starts.is_empty()
-            || self.watcher.as_ref().is_some_and(Watcher::is_walking);
+            || self.watcher.as_ref().is_some_and(Watcher::is_busy);
         if is_busy {
             return Some(Duration::ZERO);
         }

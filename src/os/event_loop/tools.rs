@@ -115,26 +115,23 @@ impl EventLoop {
 
     pub(super) fn watch_files(&mut self) {
         let Some(watch) = &self.settings.watch else { return };
-        let watched = Watcher::new(watch).and_then(|watcher| {
-            self.poll.registry().register(&mut SourceFd(&watcher.fd()), FILES, Interest::READABLE)?;
-            Ok(watcher)
-        });
-        match watched {
-            Ok(watcher) => self.watcher = Some(watcher),
-            Err(error) => {
-                let text = format!("changes of files go unnoticed: {}: {error}", watch.root.display());
-                self.console.log(Level::Warning, &text);
-            }
+        let watcher = Watcher::new(watch);
+        if let Some(fd) = watcher.fd()
+            && let Err(error) = self.poll.registry().register(&mut SourceFd(&fd), FILES, Interest::READABLE)
+        {
+            self.console.log(Level::Warning, &format!("changes of files go unnoticed: {error}"));
+            return;
         }
+        self.watcher = Some(watcher);
     }
 
     pub(super) fn take_file_changes(&mut self) {
         let Some(watcher) = &mut self.watcher else { return };
-        watcher.walk(self.now);
-        if let Some(trouble) = watcher.take_trouble() {
-            self.console.log(Level::Warning, &trouble);
+        watcher.turn(self.now);
+        while let Some((level, text)) = watcher.take_report() {
+            self.console.log(level, &text);
         }
-        if let Some(cause) = watcher.due(self.now) {
+        if let Some(cause) = watcher.take_cause() {
             self.tell(Input::Reload { cause: format!("{cause} changed") });
         }
     }
