@@ -155,11 +155,18 @@ pub const ENV_FILE_MAX: u64 = 1024 * 1024;
 /// Lines of a tool process's stderr that are kept for error texts.
 pub const STDERR_TAIL_LINES: usize = 20;
 
+/// Longest of those lines: a model reads them as well.
+pub const STDERR_TAIL_LINE_MAX: usize = 1024;
+
 /// Lines per second of a tool process that are shown; the rest is counted.
 pub const LOG_LINES_PER_SECOND: u32 = 500;
 
 /// Bytes that wait for a slow reader of our stderr; lines beyond are dropped and counted.
 pub const CONSOLE_QUEUE_MAX: usize = 64 * 1024;
+
+/// What the lines of tool processes leave of that to our own, so that the one that says why a tool
+/// process died fits behind whatever it printed.
+pub const CONSOLE_OWN_MIN: usize = 32 * 1024;
 
 /// What is still read from the connection and from each output of a tool process after its end.
 /// Pipes and sockets hold far less; this stops a descendant of it that goes on writing.
@@ -252,4 +259,7 @@ const _: () = assert!(BACKOFF_MIN.as_millis() < BACKOFF_MAX.as_millis());
 const _: () = assert!(DEBOUNCE.as_millis() < DEBOUNCE_MAX.as_millis());
 const _: () = assert!(FLAG_POLL_MIN.as_millis() < POLL.as_millis());
 const _: () = assert!(HASHED_FILE_MAX < HASHED_BYTES_MAX);
+const _: () = assert!(CONSOLE_OWN_MIN < CONSOLE_QUEUE_MAX);
+// With the marks of cut lines, and with a sentence before them.
+const _: () = assert!(STDERR_TAIL_LINES * (STDERR_TAIL_LINE_MAX + 8) + 8 * 1024 <= CONSOLE_OWN_MIN);
 const _: () = assert!(QUICK_DEATH.as_millis() < HEALTHY_AFTER.as_millis());

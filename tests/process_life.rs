@@ -117,6 +117,17 @@ fn a_process_that_exits_before_it_connects_is_an_error_that_says_why() {
 }
 
 #[test]
+fn the_reason_of_a_death_fits_behind_whatever_was_printed() {
+    let wide = "i=0; while [ $i -lt 40 ]; do printf '%08000d\\n' $i >&2; i=$((i+1)); done";
+    let (mut host, _dir) = scripted(&format!("#!/bin/sh\n{wide}\necho boom >&2\nexit 1\n"), &[]);
+    host.initialize();
+    let text = text_of(&host.call("any", json!({})));
+    assert!(text.contains("boom") && text.len() < 32 * 1024, "{} bytes", text.len());
+    host.stderr_says("pmcp: error: the tool process");
+    host.end();
+}
+
+#[test]
 fn a_process_that_never_connects_is_an_error_after_the_start_timeout() {
     let (mut host, _dir) =
         scripted("#!/bin/sh\necho 'thinking' >&2\nexec sleep 1000\n", &["--start-timeout", "300ms"]);

@@ -9,7 +9,7 @@ use mio::{Registry, Token};
 
 use super::lines::RateLimit;
 use super::stdio::{Sink, Stdio};
-use crate::limits::CONSOLE_QUEUE_MAX;
+use crate::limits::{CONSOLE_OWN_MIN, CONSOLE_QUEUE_MAX};
 use crate::log::{self, Level};
 
 /// Where lines for a person go.
@@ -34,7 +34,7 @@ impl Console {
     /// A line of ours.
     pub(super) fn log(&mut self, level: Level, text: &str) {
         if level <= self.level {
-            self.push(log::line(level, text));
+            self.push(log::line(level, text), CONSOLE_QUEUE_MAX);
         }
     }
 
@@ -42,7 +42,10 @@ impl Console {
     pub(super) fn tool_line(&mut self, line: &[u8], now: Instant) {
         self.report(now);
         if self.limit.allows(now) {
-            self.push(format!("tool: {}", String::from_utf8_lossy(line)));
+            self.push(
+                format!("tool: {}", String::from_utf8_lossy(line)),
+                CONSOLE_QUEUE_MAX - CONSOLE_OWN_MIN,
+            );
         }
     }
 
@@ -54,7 +57,8 @@ impl Console {
     /// Tells how many lines of tool processes were held back, once that is settled.
     pub(super) fn report(&mut self, now: Instant) {
         if let Some(count) = self.limit.report(now) {
-            self.push(format!("tool: ({count} more lines were printed too fast to be shown)"));
+            let text = format!("tool: ({count} more lines were printed too fast to be shown)");
+            self.push(text, CONSOLE_QUEUE_MAX);
         }
     }
 
@@ -74,9 +78,10 @@ impl Console {
         }
     }
 
-    fn push(&mut self, mut line: String) {
+    /// Queues a line if no more than `max` bytes wait then.
+    fn push(&mut self, mut line: String, max: usize) {
         let Some(sink) = &mut self.sink else { return };
-        if sink.waiting() + line.len() > CONSOLE_QUEUE_MAX {
+        if sink.waiting() + line.len() > max {
             self.dropped += 1;
             return;
         }
@@ -97,6 +102,21 @@ mod tests {
     use mio::Poll;
 
     use super::*;
+
+    #[test]
+    fn our_own_lines_fit_behind_a_flood() {
+        let (_reader, writer) = io::pipe().unwrap();
+        let sink = Sink::new(Stdio::open(writer.as_fd(), true).unwrap(), Token(2));
+        let mut console =
+            Console { sink: Some(sink), level: Level::Info, limit: RateLimit::default(), dropped: 0 };
+        for _ in 0..400 {
+            console.tool_line(&[0xff; 1000], Instant::now());
+        }
+        let dropped = console.dropped;
+        assert!(dropped > 0);
+        console.log(Level::Error, &"x".repeat(CONSOLE_OWN_MIN - 1024));
+        assert_eq!(console.dropped, 0, "the line takes the note of the others with it");
+    }
 
     #[test]
     fn a_console_that_nobody_reads_drops_and_says_so_later() {

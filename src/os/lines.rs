@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use crate::limits::{LOG_LINE_MAX, LOG_LINES_PER_SECOND, STDERR_TAIL_LINES};
+use crate::limits::{LOG_LINE_MAX, LOG_LINES_PER_SECOND, STDERR_TAIL_LINE_MAX, STDERR_TAIL_LINES};
 
 /// Cuts bytes into lines. A line longer than its bound is shown up to there, with the number of
 /// bytes that were left out.
@@ -74,24 +74,36 @@ fn trim(line: &[u8]) -> &[u8] {
 /// The last lines of a stderr, for error texts.
 #[derive(Debug, Default)]
 pub(super) struct Tail {
-    lines: VecDeque<Vec<u8>>,
+    lines: VecDeque<String>,
 }
 
 impl Tail {
-    /// One more line; the oldest goes when there are too many.
+    /// One more line, with a mark in the place of what is not UTF-8 and of what is too long; the
+    /// oldest goes when there are too many.
     pub(super) fn push(&mut self, line: &[u8]) {
-        let mut kept = Vec::new();
+        let mut kept = String::new();
         if self.lines.len() == STDERR_TAIL_LINES {
             kept = self.lines.pop_front().unwrap_or_default();
             kept.clear();
         }
-        kept.extend_from_slice(line);
+        // A mark is longer than what it stands for, so the text is what is measured.
+        let text = String::from_utf8_lossy(line);
+        if text.len() <= STDERR_TAIL_LINE_MAX {
+            kept.push_str(&text);
+        } else {
+            let mut end = STDERR_TAIL_LINE_MAX;
+            while !text.is_char_boundary(end) {
+                end -= 1;
+            }
+            kept.push_str(&text[..end]);
+            kept.push_str(" …");
+        }
         self.lines.push_back(kept);
     }
 
-    /// Joined by newlines, with a mark in the place of what is not UTF-8.
+    /// Joined by newlines.
     pub(super) fn text(&self) -> String {
-        let lines: Vec<_> = self.lines.iter().map(|line| String::from_utf8_lossy(line)).collect();
+        let lines: Vec<_> = self.lines.iter().map(String::as_str).collect();
         lines.join("\n")
     }
 }
@@ -184,6 +196,21 @@ mod tests {
         let text = tail.text();
         assert_eq!(text.lines().count(), STDERR_TAIL_LINES);
         assert!(text.starts_with("line 2\n"));
+    }
+
+    #[test]
+    fn the_tail_cuts_long_lines_at_a_character() {
+        let mut tail = Tail::default();
+        let fits = "x".repeat(STDERR_TAIL_LINE_MAX);
+        tail.push(fits.as_bytes());
+        assert_eq!(tail.text(), fits);
+        tail.push(format!("{}ü{fits}", &fits[1..]).as_bytes());
+        assert_eq!(tail.text().lines().last(), Some(&*format!("{} …", &fits[1..])));
+        for _ in 0..2 * STDERR_TAIL_LINES {
+            tail.push(&[0xff; LOG_LINE_MAX]);
+        }
+        assert_eq!(tail.text().lines().count(), STDERR_TAIL_LINES);
+        assert!(tail.text().len() <= STDERR_TAIL_LINES * (STDERR_TAIL_LINE_MAX + 5), "{}", tail.text().len());
     }
 
     #[test]
