@@ -41,7 +41,7 @@ fn each_way_to_save_is_a_change() {
     assert_eq!(names(&mut host), ["first"]);
     for (name, way) in [
         ("appended", "echo '# more' >> tool/raw-tool"),
-        ("overwritten", "cp tool/raw-tool copy && cat copy > tool/raw-tool"),
+        ("overwritten", "cp tool/raw-tool copy && echo '# w' >> copy && cat copy > tool/raw-tool"),
         ("renamed-over", "cp -p tool/raw-tool copy && echo '# x' >> copy && mv copy tool/raw-tool"),
         (
             "backed-up",
