@@ -43,7 +43,11 @@ pub const TOOL_QUEUE_HIGH: usize = 4 * 1024 * 1024;
 /// Requests that may wait for the tool process before the host is no longer read.
 pub const WAITING_REQUESTS_MAX: usize = 1024;
 
-/// Bytes of arguments that may wait for the tool process before the host is no longer read.
+/// A host is read on while it owes an answer to the tool process, although too much waits. Beyond
+/// this many times the bounds its calls are refused.
+pub const WAITING_REFUSED_FACTOR: usize = 2;
+
+/// Bytes of requests that may wait for the tool process before the host is no longer read.
 pub const WAITING_BYTES_MAX: usize = 16 * 1024 * 1024;
 
 /// Transfers that a tool process may have open at once.
@@ -65,6 +69,12 @@ pub const HOST_REQUESTS_MAX: usize = 256;
 
 /// Subscriptions to resources that one session may hold.
 pub const SUBSCRIPTIONS_MAX: usize = 4096;
+
+/// Bytes of all URIs that one session subscribes to.
+pub const SUBSCRIPTION_BYTES_MAX: usize = 1024 * 1024;
+
+/// Names of tools that are kept as enabled or disabled although the process has no such tools.
+pub const UNKNOWN_NAMES_MAX: usize = 1024;
 
 /// Middleware that one tool process may register.
 pub const MIDDLEWARE_MAX: usize = 64;

@@ -72,12 +72,14 @@ pub(super) struct ToolCall {
     pub(super) progress: Option<i64>,
     /// The tool as declared by the process that runs it.
     pub(super) tool: Option<Arc<Tool>>,
+    /// The names of the middleware that it began with, in the order of the before phase.
+    pub(super) chain: Arc<[String]>,
     /// While middleware sees it.
     pub(super) result: Option<StoredResult>,
 }
 
 /// Which list.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum ListKind {
     Tools,
     Resources,
@@ -103,13 +105,24 @@ pub(super) enum Stage {
 }
 
 impl Call {
-    /// Bytes that it keeps while it waits.
+    /// Bytes that it keeps while it waits; they do not change until it begins.
     pub(super) fn size(&self) -> usize {
-        match &self.work {
-            Work::Tool(call) => call.arguments.len(),
-            Work::Prompt { arguments, .. } => arguments.len(),
-            _ => 0,
-        }
+        let work = match &self.work {
+            Work::Tool(call) => {
+                call.name.len() + call.arguments.len() + call.progress_token.as_ref().map_or(0, |it| it.len())
+            }
+            Work::List { cursor, .. } => cursor.as_ref().map_or(0, String::len),
+            Work::Refresh(_) => 0,
+            Work::Read { uri } => uri.len(),
+            Work::Prompt { name, arguments } => name.len() + arguments.len(),
+            Work::Complete(complete) => {
+                complete.ref_name.len()
+                    + complete.argument_name.len()
+                    + complete.argument_value.len()
+                    + complete.context_arguments_json.len()
+            }
+        };
+        size_of::<Self>() + work + self.reply.as_ref().map_or(0, |reply| reply.id.as_str().len())
     }
 
     /// What it is, for a person.

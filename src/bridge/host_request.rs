@@ -9,9 +9,8 @@ use std::time::Instant;
 use crate::ids::{AskId, CallId, Generation, Route, SessionId};
 use crate::limits::{HOST_REQUEST_TIMEOUT, HOST_REQUESTS_MAX};
 use crate::mcp::{input, notify};
-use crate::wire::frame;
 use crate::wire::protomcp::{
-    Envelope, ListRootsRequest, ListRootsResponse, SamplingRequest, SamplingResponse, envelope::Msg,
+    ListRootsRequest, ListRootsResponse, SamplingRequest, SamplingResponse, envelope::Msg,
 };
 
 use super::{Bridge, Output, Outputs};
@@ -201,7 +200,6 @@ impl Bridge {
         &mut self,
         request: &HostRequest,
         outcome: Result<Cow<'_, str>, String>,
-        _now: Instant,
         out: &mut Outputs,
     ) {
         let msg = match (outcome, request.kind) {
@@ -221,14 +219,6 @@ impl Bridge {
         out: &mut Outputs,
     ) {
         self.tell(generation, tool_request_id, refusal(kind, reason), out);
-    }
-
-    /// Sends a message to a tool process that can still take one.
-    pub(super) fn tell(&mut self, generation: Generation, request_id: String, msg: Msg, out: &mut Outputs) {
-        if self.processes.contains_key(&generation) {
-            let envelope = Envelope { request_id, msg: Some(msg), ..Envelope::default() };
-            out.push(Output::Tool { generation, frame: frame::encode(&envelope) });
-        }
     }
 
     /// Ends the questions of a call that is over; the host need not answer any more.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::ids::CallId;
+use crate::ids::{CallId, Generation};
 use crate::jsonrpc::message::{RequestId, write_result};
 use crate::mcp::call::Note;
 use crate::mcp::revision::Revision;
@@ -15,6 +15,8 @@ use crate::wire::{protomcp::ToolError, zstd};
 pub struct Job {
     /// Whose result it is.
     pub call: CallId,
+    /// From which process.
+    pub generation: Generation,
     /// What came from the tool process.
     pub source: Source,
     /// How to spell it for the host; absent while middleware still has to see it.
@@ -103,6 +105,8 @@ impl StoredResult {
 pub struct JobDone {
     /// Whose result it is.
     pub call: CallId,
+    /// From which process.
+    pub generation: Generation,
     /// Tools to enable.
     pub enable: Vec<String>,
     /// Tools to disable.
@@ -123,8 +127,13 @@ pub enum Finished {
 impl Job {
     /// Does the work. Takes time in proportion to the bytes, and never waits.
     pub fn run(self) -> JobDone {
-        let mut done =
-            JobDone { call: self.call, enable: Vec::new(), disable: Vec::new(), outcome: Err(String::new()) };
+        let mut done = JobDone {
+            call: self.call,
+            generation: self.generation,
+            enable: Vec::new(),
+            disable: Vec::new(),
+            outcome: Err(String::new()),
+        };
         done.outcome = match self.source {
             Source::Frame(frame) => match CallResult::decode(&frame) {
                 Ok(result) => {

@@ -29,31 +29,42 @@ pub(super) struct Seen {
 }
 
 impl Seen {
-    /// The first page of what was last told.
-    pub(super) fn write(&mut self, body: &mut Vec<u8>, kind: ListKind, revision: Revision) {
-        // Whoever gets it has seen it, even if it is empty.
-        let written = match kind {
+    /// The page of what was last told that a cursor asks for. Whoever gets it has seen the list,
+    /// even if it is empty.
+    fn write(
+        &mut self,
+        body: &mut Vec<u8>,
+        kind: ListKind,
+        cursor: Option<&str>,
+        revision: Revision,
+    ) -> Result<(), RpcError> {
+        match kind {
             ListKind::Tools => {
-                write_page(body, self.tools.get_or_insert_default(), None, |body, items, next| {
+                write_page(body, self.tools.get_or_insert_default(), cursor, |body, items, next| {
                     write_tools(body, items.iter().map(|tool| &**tool), revision, next);
                 })
             }
             ListKind::Resources => {
-                write_page(body, self.resources.get_or_insert_default(), None, |body, items, next| {
+                write_page(body, self.resources.get_or_insert_default(), cursor, |body, items, next| {
                     resource::write_resources(body, items, revision, next);
                 })
             }
             ListKind::Templates => {
-                write_page(body, self.templates.get_or_insert_default(), None, |body, items, next| {
+                write_page(body, self.templates.get_or_insert_default(), cursor, |body, items, next| {
                     resource::write_templates(body, items, revision, next);
                 })
             }
             ListKind::Prompts => {
-                write_page(body, self.prompts.get_or_insert_default(), None, |body, items, next| {
+                write_page(body, self.prompts.get_or_insert_default(), cursor, |body, items, next| {
                     prompt::write_prompts(body, items, revision, next);
                 })
             }
-        };
+        }
+    }
+
+    /// The first page of what was last told.
+    pub(super) fn write_first(&mut self, body: &mut Vec<u8>, kind: ListKind, revision: Revision) {
+        let written = self.write(body, kind, None, revision);
         debug_assert!(written.is_ok(), "the first page of a list always exists");
     }
 }
@@ -72,31 +83,21 @@ fn write_page<T>(
 
 impl Bridge {
     /// Answers `tools/list` from what the process declared.
-    pub(super) fn list_tools(&mut self, id: CallId, generation: Generation, out: &mut Outputs) {
+    pub(super) fn list_tools(&mut self, id: CallId, generation: Generation, now: Instant, out: &mut Outputs) {
         let Some(process) = self.processes.get(&generation) else { return };
-        let tools = process.active_tools();
+        self.seen.tools = Some(process.active_tools());
+        self.answer_list(id, ListKind::Tools, now, out);
+    }
+
+    /// Answers a list from what was just seen.
+    fn answer_list(&mut self, id: CallId, kind: ListKind, now: Instant, out: &mut Outputs) {
         let Some(Call { revision, work: Work::List { cursor, .. }, .. }) = self.calls.get(&id) else {
             return;
         };
         let mut body = Vec::new();
-        let written = write_page(&mut body, &tools, cursor.as_deref(), |body, items, next| {
-            write_tools(body, items.iter().map(|tool| &**tool), *revision, next);
-        });
-        self.seen.tools = Some(tools);
-        self.end_list(id, written, body, out);
-    }
-
-    fn end_list(&mut self, id: CallId, written: Result<(), RpcError>, body: Vec<u8>, out: &mut Outputs) {
-        let Some(Call { reply: Some(reply), .. }) = self.calls.remove(&id) else { return };
-        match written {
-            Ok(()) => {
-                let mut message = Vec::with_capacity(body.len() + 64);
-                crate::jsonrpc::message::write_result(&mut message, &reply.id, |out| {
-                    out.extend_from_slice(&body)
-                });
-                self.answer(&reply, message, out);
-            }
-            Err(error) => self.answer_error(&reply, &error, out),
+        match self.seen.write(&mut body, kind, cursor.as_deref(), *revision) {
+            Ok(()) => self.end_with(id, now, out, |out| out.extend_from_slice(&body)),
+            Err(error) => self.end_with_error(id, &error, now, out),
         }
     }
 
@@ -139,65 +140,27 @@ impl Bridge {
         for warning in warnings {
             log(out, Level::Warning, warning);
         }
-        if refresh {
-            self.calls.remove(&id);
-            self.release(generation);
-            if changed {
-                self.notify_list(kind, out);
-            }
-            return;
+        if !refresh {
+            return self.answer_list(id, kind, now, out);
         }
-        self.answer_list(id, generation, kind, out);
-    }
-
-    /// Answers a list from what was just seen.
-    fn answer_list(&mut self, id: CallId, generation: Generation, kind: ListKind, out: &mut Outputs) {
-        let Some(Call { revision, work: Work::List { cursor, .. }, .. }) = self.calls.get(&id) else {
-            return;
-        };
-        let (revision, cursor) = (*revision, cursor.clone());
-        let mut body = Vec::new();
-        let cursor = cursor.as_deref();
-        let written = match kind {
-            ListKind::Tools => Ok(()),
-            ListKind::Resources => write_page(
-                &mut body,
-                self.seen.resources.get_or_insert_default(),
-                cursor,
-                |body, items, next| {
-                    resource::write_resources(body, items, revision, next);
-                },
-            ),
-            ListKind::Templates => write_page(
-                &mut body,
-                self.seen.templates.get_or_insert_default(),
-                cursor,
-                |body, items, next| {
-                    resource::write_templates(body, items, revision, next);
-                },
-            ),
-            ListKind::Prompts => write_page(
-                &mut body,
-                self.seen.prompts.get_or_insert_default(),
-                cursor,
-                |body, items, next| {
-                    prompt::write_prompts(body, items, revision, next);
-                },
-            ),
-        };
-        self.release(generation);
-        self.end_list(id, written, body, out);
+        self.remove(id, now, out);
+        if changed {
+            self.notify_list(kind, out);
+        }
     }
 
     /// A process that does not speak a list has an empty one.
-    pub(super) fn list_is_silent(&mut self, id: CallId, out: &mut Outputs) {
-        let Some(call) = self.calls.remove(&id) else { return };
-        match &call.work {
-            Work::List { kind, .. } => _ = self.seen.forget(*kind),
-            Work::Refresh(kind) if self.seen.forget(*kind) => self.notify_list(*kind, out),
-            _ => {}
+    pub(super) fn list_is_silent(&mut self, id: CallId, now: Instant, out: &mut Outputs) {
+        let Some(Call { work: Work::List { kind, .. } | Work::Refresh(kind), reply, .. }) =
+            self.calls.get(&id)
+        else {
+            return;
+        };
+        let (kind, is_refresh) = (*kind, reply.is_none());
+        if self.seen.forget(kind) && is_refresh {
+            self.notify_list(kind, out);
         }
-        self.answer_failed(call, "", out);
+        self.fail(id, "", now, out);
     }
 
     /// A process did not answer a request for a list: it does not speak it.
@@ -206,33 +169,41 @@ impl Bridge {
         generation: Generation,
         ask: AskId,
         id: CallId,
+        now: Instant,
         out: &mut Outputs,
     ) {
-        let Some(call) = self.calls.get_mut(&id) else { return };
-        let what = call.what();
+        let (Some(call), Some(process)) = (self.calls.get_mut(&id), self.processes.get_mut(&generation))
+        else {
+            return;
+        };
         let kind = match &call.work {
             Work::List { kind, .. } | Work::Refresh(kind) => *kind,
-            _ => return,
+            _ => ListKind::Prompts,
         };
-        call.place = None;
-        if let Some(process) = self.processes.get_mut(&generation) {
-            process.asks.remove(&ask);
-            process.silent.push(kind);
+        process.asks.remove(&ask);
+        process.silent.insert(kind);
+        if let Some(place) = &mut call.place {
+            place.ask = None;
         }
-        self.release(generation);
-        let seconds = LIST_TIMEOUT.as_secs();
-        log(
-            out,
-            Level::Info,
-            format!(
-                "the tool process did not answer the request for {what} within {seconds} s; it counts as empty"
-            ),
+        let (what, seconds) = (call.what(), LIST_TIMEOUT.as_secs());
+        if call.stage == Stage::Prompts {
+            return self.get_prompt(id, out);
+        }
+        let text = format!(
+            "the tool process did not answer the request for {what} within {seconds} s; it counts as empty"
         );
-        self.list_is_silent(id, out);
+        log(out, Level::Info, text);
+        self.list_is_silent(id, now, out);
     }
 
     /// Checks the arguments of `prompts/get` against the prompt's declaration.
-    fn check_prompt(&mut self, generation: Generation, id: CallId, now: Instant, out: &mut Outputs) {
+    pub(super) fn check_prompt(
+        &mut self,
+        generation: Generation,
+        id: CallId,
+        now: Instant,
+        out: &mut Outputs,
+    ) {
         let Some(Call { work: Work::Prompt { name, arguments }, .. }) = self.calls.get(&id) else { return };
         let prompts = self.processes.get(&generation).and_then(|process| process.prompts.as_deref());
         let Some(prompts) = prompts else { return self.mismatch(id, now, out) };
@@ -240,22 +211,10 @@ impl Bridge {
             let missing = prompt::missing_arguments(definition, arguments);
             if !missing.is_empty() {
                 let error = prompt::missing_error(name, &missing);
-                return self.end_with_error(id, &error, out);
+                return self.end_with_error(id, &error, now, out);
             }
         }
         self.get_prompt(id, out);
-    }
-
-    /// The same check when the prompts are known already.
-    pub(super) fn prompt_with_known_list(
-        &mut self,
-        generation: Generation,
-        id: CallId,
-        now: Instant,
-        out: &mut Outputs,
-    ) {
-        let known = self.processes.get(&generation).is_some_and(|process| process.prompts.is_some());
-        if known { self.check_prompt(generation, id, now, out) } else { self.get_prompt(id, out) }
     }
 
     /// Changes which tools are active, and tells hosts if that changed what they see.
@@ -267,6 +226,7 @@ impl Bridge {
     ) {
         let Some(process) = self.processes.get_mut(&generation) else { return };
         change(&mut process.tool_list);
+        process.forget_unknown_names();
         self.tools_may_have_changed(out);
     }
 
@@ -302,7 +262,15 @@ impl Bridge {
             (ListKind::Templates, self.seen.templates.is_some()),
             (ListKind::Prompts, self.seen.prompts.is_some()),
         ];
-        for (kind, _) in seen.into_iter().filter(|(_, seen)| *seen) {
+        let is_waiting = |kind: ListKind| {
+            self.calls.values().any(|call| matches!(call.work, Work::Refresh(waiting) if waiting == kind))
+        };
+        let wanted: Vec<ListKind> = seen
+            .into_iter()
+            .filter(|(kind, seen)| *seen && !is_waiting(*kind))
+            .map(|(kind, _)| kind)
+            .collect();
+        for kind in wanted {
             let id = CallId(self.next_id());
             let call = Call {
                 reply: None,

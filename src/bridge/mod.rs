@@ -5,12 +5,20 @@
 //! them), descriptors, clocks, threads (`os` owns them and feeds this with [`Input`]s).
 //! Imports: `mcp`, `jsonrpc`, `wire`, level 0.
 //!
+//! One call goes through these files in this order: `from_host` (a request of a host), `dispatch`
+//! (taken in, waits, begins; `waiting` is the line), `middleware`, `asks` (our requests to the
+//! process), then `from_tool` (what comes back), `results` and `job` (large ones), `ending`. Lists are in
+//! `lists` and `tool_list`, questions of a tool to its host in `host_request`. `call` and
+//! `session` are what is remembered of each. A crash begins in `supervise` (`tool_exited`), which
+//! asks `restart` when to go on; a save begins in `reload`; the end is in `shutdown`. `process` is
+//! one life of the tool process.
+//!
 //! The contract: [`Bridge::handle`] takes one input and the time, changes state and pushes
 //! [`Output`]s, which the caller carries out in their order. When nothing happens the caller
 //! waits until [`Bridge::deadline`] and then hands in [`Input::Tick`]. Nothing in here fails:
 //! what a peer does wrong becomes an answer, a log line or the end of that peer.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use crate::ids::{AskId, CallId, Generation, Route, SessionId};
@@ -19,19 +27,25 @@ use crate::mcp::lifecycle::ServerInfo;
 use crate::mcp::request::HostMessage;
 use crate::wire::envelope::Received;
 
+mod asks;
 mod call;
 mod dispatch;
-mod finish;
-mod host;
+mod ending;
+mod from_host;
+mod from_tool;
 mod host_request;
 pub mod job;
 mod lists;
+mod middleware;
 mod process;
 mod reload;
+mod restart;
+mod results;
 mod session;
+mod shutdown;
 mod supervise;
-mod tool;
 mod tool_list;
+mod waiting;
 
 #[cfg(test)]
 mod tests;
@@ -43,9 +57,11 @@ use host_request::HostRequests;
 use lists::Seen;
 use process::Process;
 use reload::Reload;
+use restart::Restart;
 use session::Session;
-use supervise::{Restart, Shutdown};
+use shutdown::Shutdown;
 use tool_list::ToolList;
+use waiting::Waiting;
 
 /// What the bridge is told at its making.
 #[derive(Clone, Debug)]
@@ -195,11 +211,7 @@ pub struct Bridge {
     reload: Reload,
     /// In the order of their arrival, which is also the order of their deadlines.
     calls: BTreeMap<CallId, Call>,
-    /// Calls that wait for a serving process or a free slot; ids of calls that are gone are
-    /// skipped.
-    waiting: VecDeque<CallId>,
-    /// Bytes that the waiting calls keep.
-    waiting_bytes: usize,
+    waiting: Waiting,
     host_requests: HostRequests,
     seen: Seen,
     shutdown: Option<Shutdown>,
@@ -207,6 +219,8 @@ pub struct Bridge {
     last_tool_list: Option<ToolList>,
     last_served: Option<Generation>,
     last_generation: u64,
+    /// Calls, asks and host requests are numbered together. `calls` and the open host requests are
+    /// in the order of their deadlines because each kind is given one and the same time.
     last_id: u64,
     /// [`Output::Exit`] was given.
     exited: bool,
@@ -223,8 +237,7 @@ impl Bridge {
             processes: BTreeMap::new(),
             serving: None,
             calls: BTreeMap::new(),
-            waiting: VecDeque::new(),
-            waiting_bytes: 0,
+            waiting: Waiting::default(),
             host_requests: HostRequests::default(),
             seen: Seen::default(),
             shutdown: None,
@@ -245,11 +258,11 @@ impl Bridge {
                     self.start(now, out);
                 }
             }
-            Input::Host { route, message } => self.host(route, message, now, out),
+            Input::Host { route, message } => self.from_host(route, message, now, out),
             Input::SessionClosed(session) => self.session_closed(session, now, out),
             Input::ToolLaunched(generation) => self.tool_launched(generation, now),
-            Input::ToolConnected(generation) => self.tool_connected(generation, now, out),
-            Input::Tool { generation, received } => self.tool(generation, received, now, out),
+            Input::ToolConnected(generation) => self.tool_connected(generation, out),
+            Input::Tool { generation, received } => self.from_tool(generation, received, now, out),
             Input::ToolDisconnected { generation, reason } => {
                 self.tool_disconnected(generation, reason, now);
             }
@@ -281,7 +294,7 @@ impl Bridge {
     /// questions of the tool process must get through, so they keep it open; calls beyond the
     /// bound are then refused.
     pub fn reads_host(&self) -> bool {
-        !self.is_full() || !self.host_requests.is_empty()
+        !self.waiting.is_full() || !self.host_requests.is_empty()
     }
 
     fn next_id(&mut self) -> u64 {

@@ -1,11 +1,11 @@
 //! One life of the tool process, as the bridge sees it.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Instant;
 
 use crate::ids::{AskId, CallId, Generation};
-use crate::limits::MIDDLEWARE_MAX;
+use crate::limits::{MIDDLEWARE_MAX, UNKNOWN_NAMES_MAX};
 use crate::mcp::tool::Tool;
 use crate::wire::protomcp::{PromptDefinition, RegisterMiddlewareRequest};
 
@@ -36,7 +36,9 @@ pub(super) struct Process {
     by_name: HashMap<String, usize>,
     pub(super) tool_list: ToolList,
     /// In the order of the before phase.
-    pub(super) middleware: Vec<Middleware>,
+    middleware: Vec<Middleware>,
+    /// Their names, as calls keep them.
+    chain: Arc<[String]>,
     /// How many requests it works on at once.
     pub(super) slots: usize,
     /// It said how many; published SDKs do not.
@@ -53,7 +55,7 @@ pub(super) struct Process {
     /// Its prompts, once it was asked.
     pub(super) prompts: Option<Vec<PromptDefinition>>,
     /// Lists that it does not answer.
-    pub(super) silent: Vec<ListKind>,
+    pub(super) silent: BTreeSet<ListKind>,
 }
 
 /// Where a tool process is in its life.
@@ -105,6 +107,7 @@ impl Process {
             by_name: HashMap::new(),
             tool_list: ToolList::default(),
             middleware: Vec::new(),
+            chain: Arc::default(),
             slots: 1,
             announced: false,
             reloads_in_place: false,
@@ -113,7 +116,7 @@ impl Process {
             busy: 0,
             asks: BTreeMap::new(),
             prompts: None,
-            silent: Vec::new(),
+            silent: BTreeSet::new(),
         }
     }
 
@@ -158,7 +161,29 @@ impl Process {
         }
         self.middleware.push(Middleware { name: request.name, priority: request.priority });
         self.middleware.sort_by_key(|middleware| middleware.priority);
+        self.chain = self.middleware.iter().map(|middleware| middleware.name.clone()).collect();
         true
+    }
+
+    /// The names of its middleware, in the order of the before phase.
+    pub(super) fn chain(&self) -> Arc<[String]> {
+        self.chain.clone()
+    }
+
+    /// It reloaded in place: what it registered is registered anew, and what it did not answer it
+    /// may answer now.
+    pub(super) fn forget_declarations(&mut self) {
+        self.middleware.clear();
+        self.chain = Arc::default();
+        self.prompts = None;
+        self.silent.clear();
+    }
+
+    /// Names that no tool has may be those of tools to come, but not without end.
+    pub(super) fn forget_unknown_names(&mut self) {
+        if self.tool_list.len() > self.tools.len() + UNKNOWN_NAMES_MAX {
+            self.tool_list.retain(|name| self.by_name.contains_key(name));
+        }
     }
 
     /// Whether calls can be sent to it.

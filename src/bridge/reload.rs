@@ -4,7 +4,6 @@
 //! that serves is only let go when the new one has proven that it serves: a save that does not
 //! start hurts nobody, but everybody is told.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -95,10 +94,10 @@ impl Bridge {
     /// Kills every process; the calls in them fail at once.
     fn kill_all(&mut self, cause: &str, now: Instant, out: &mut Outputs) {
         if let Some(generation) = self.serving {
-            self.stop_serving(generation, now);
+            self.stop_serving(generation);
         }
         let text = format!("the tool process was killed because {cause} (--hot-reload immediate)");
-        let is_placed = |call: &super::Call| call.place.is_some() && call.stage != super::call::Stage::Job;
+        let is_placed = |call: &super::Call| call.place.is_some();
         let lost: Vec<CallId> =
             self.calls.iter().filter(|(_, call)| is_placed(call)).map(|(&id, _)| id).collect();
         for id in lost {
@@ -133,7 +132,7 @@ impl Bridge {
     /// The serving process gets no more calls.
     fn retire_serving(&mut self, now: Instant, out: &mut Outputs) {
         if let Some(generation) = self.serving {
-            self.stop_serving(generation, now);
+            self.stop_serving(generation);
             self.retire(generation, now, out);
         }
     }
@@ -177,9 +176,8 @@ impl Bridge {
     ) {
         let Some(process) = self.processes.get_mut(&generation) else { return };
         process.reloading = None;
-        process.prompts = None;
         if response.success {
-            process.middleware.clear();
+            process.forget_declarations();
             self.reload.note = None;
             log(out, Level::Info, "reloaded in place");
             self.refresh_lists(now);
@@ -223,10 +221,11 @@ impl Bridge {
         process.phase = Phase::Ready;
         process.served = true;
         if let Some(earlier_list) = earlier_list {
-            let hidden = std::mem::take(&mut process.tool_list);
-            let names: BTreeSet<&str> = process.tools.iter().map(|tool| tool.name.as_str()).collect();
-            process.tool_list.inherit(&earlier_list, |name| names.contains(name));
-            process.tool_list.disable(names.iter().filter(|name| !hidden.is_active(name)));
+            // What was enabled or disabled stays so, also for tools that come back later; what the
+            // new process hides starts hidden.
+            let hides = std::mem::replace(&mut process.tool_list, earlier_list);
+            let hidden = process.tools.iter().filter(|tool| !hides.is_active(&tool.name));
+            process.tool_list.disable(hidden.map(|tool| &tool.name));
         }
         let (tools, took) = (process.tools.len(), now - process.started);
         log(out, Level::Info, format!("serving {tools} tools after {} ms", took.as_millis()));

@@ -1,110 +1,19 @@
-//! The life of tool processes: start, handshake, end, restart, reload, shutdown.
+//! The life of tool processes: start, handshake, end.
 //!
 //! What runs (`processes`) is kept apart from what is wanted: one serving process, as long as
 //! nobody asked us to end.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use crate::ids::{AskId, CallId, Generation, SessionId};
-use crate::limits::{
-    BACKOFF_MAX, BACKOFF_MIN, EXIT_WAIT, HEALTHY_AFTER, KILL_AFTER, QUICK_DEATH, QUICK_DEATHS_MAX, SETTLE,
-};
+use crate::ids::{AskId, CallId, Generation};
+use crate::limits::{EXIT_WAIT, KILL_AFTER, QUICK_DEATHS_MAX, SETTLE};
 use crate::log::Level;
 use crate::wire::protomcp::{ListToolsRequest, ReloadResponse, envelope::Msg};
 
-use super::call::Stage;
+use super::call::Call;
 use super::process::{Phase, Process};
+use super::restart::Plan;
 use super::{Bridge, Output, Outputs, log};
-
-/// When the next tool process is started after one died.
-#[derive(Debug)]
-pub(super) struct Restart {
-    plan: Plan,
-    /// Quick deaths in a row.
-    quick_deaths: u32,
-    backoff: Duration,
-    /// State of the jitter.
-    random: u64,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Plan {
-    /// None was ever started.
-    First,
-    /// One is running or starting.
-    Up,
-    /// At this time.
-    At(Instant),
-    /// With the next call or file change.
-    Down,
-}
-
-impl Restart {
-    pub(super) fn new(seed: u64) -> Self {
-        Self { plan: Plan::First, quick_deaths: 0, backoff: BACKOFF_MIN, random: seed | 1 }
-    }
-
-    pub(super) fn is_first(&self) -> bool {
-        self.plan == Plan::First
-    }
-
-    /// It stays down until somebody needs it.
-    pub(super) fn is_down(&self) -> bool {
-        self.plan == Plan::Down
-    }
-
-    pub(super) fn deadline(&self) -> Option<Instant> {
-        match self.plan {
-            Plan::At(at) => Some(at),
-            _ => None,
-        }
-    }
-
-    pub(super) fn is_due(&self, now: Instant) -> bool {
-        self.deadline().is_some_and(|at| at <= now)
-    }
-
-    /// A process that was to serve, or did, has died after `lived`. One that never served died
-    /// too early, however long that took.
-    fn died(&mut self, lived: Duration, served: bool, now: Instant) {
-        if lived >= HEALTHY_AFTER {
-            self.backoff = BACKOFF_MIN;
-        }
-        self.quick_deaths = if lived < QUICK_DEATH || !served { self.quick_deaths + 1 } else { 0 };
-        if self.quick_deaths >= QUICK_DEATHS_MAX {
-            self.plan = Plan::Down;
-            return;
-        }
-        // Up to a quarter on top, so that many bridges do not restart in step.
-        self.random ^= self.random << 13;
-        self.random ^= self.random >> 7;
-        self.random ^= self.random << 17;
-        let jitter = self.backoff.mul_f64((self.random % 1000) as f64 / 4000.0);
-        self.plan = Plan::At(now + self.backoff + jitter);
-        self.backoff = (self.backoff * 2).min(BACKOFF_MAX);
-    }
-
-    /// The file changed, so what died before says nothing.
-    pub(super) fn forget(&mut self) {
-        self.quick_deaths = 0;
-        self.backoff = BACKOFF_MIN;
-    }
-}
-
-/// We are ending.
-#[derive(Debug)]
-pub(super) struct Shutdown {
-    /// Why, for a person.
-    pub(super) reason: String,
-    /// Until when running calls may still finish.
-    grace: Option<Instant>,
-}
-
-impl Shutdown {
-    pub(super) fn deadline(&self) -> Option<Instant> {
-        self.grace
-    }
-}
 
 impl Bridge {
     /// Starts a tool process.
@@ -137,7 +46,7 @@ impl Bridge {
         }
     }
 
-    pub(super) fn tool_connected(&mut self, generation: Generation, _now: Instant, out: &mut Outputs) {
+    pub(super) fn tool_connected(&mut self, generation: Generation, out: &mut Outputs) {
         let Some(process) = self.processes.get_mut(&generation) else { return };
         let Phase::Starting { until } = process.phase else { return };
         process.phase = Phase::Handshaking { until, quiet_at: None };
@@ -180,12 +89,12 @@ impl Bridge {
         // Normally it is about to exit, and its status tells more than we know.
         process.phase = Phase::Ending { kill_at: Some(now + EXIT_WAIT) };
         if self.serving == Some(generation) {
-            self.stop_serving(generation, now);
+            self.stop_serving(generation);
         }
     }
 
     /// No more calls go to this process.
-    pub(super) fn stop_serving(&mut self, generation: Generation, _now: Instant) {
+    pub(super) fn stop_serving(&mut self, generation: Generation) {
         self.serving = None;
         self.last_tool_list = self.processes.get(&generation).map(|process| process.tool_list.clone());
     }
@@ -200,63 +109,43 @@ impl Bridge {
         out: &mut Outputs,
     ) {
         if self.serving == Some(generation) {
-            self.stop_serving(generation, now);
+            self.stop_serving(generation);
         }
         let Some(process) = self.processes.remove(&generation) else { return };
-        let served = process.served;
-        let is_building = matches!(process.phase, Phase::Building { .. });
-        let mut text = match (&process.end_reason, served) {
-            (Some(reason), _) => format!("the tool process ({}) {reason}; it {how}", self.config.command),
-            (None, false) if !is_building => {
-                let when =
-                    if matches!(process.phase, Phase::Starting { .. }) { "connected" } else { "was ready" };
-                format!("the tool process ({}) {how} before it {when}", self.config.command)
-            }
-            (None, _) => format!("the tool process ({}) {how}", self.config.command),
-        };
-        if stderr.is_empty() {
-            text.push_str("; it wrote nothing to stderr");
-        } else {
-            text.push_str("; the last lines of its stderr:\n");
-            text.push_str(stderr);
-        }
+        let text = death(&process, &self.config.command, how, stderr);
         // The calls that it was working on are lost with it.
-        let lost: Vec<CallId> = self
-            .calls
-            .iter()
-            .filter(|(_, call)| {
-                call.stage != Stage::Job && call.place.is_some_and(|place| place.generation == generation)
-            })
-            .map(|(&id, _)| id)
-            .collect();
+        let is_lost = |call: &Call| call.place.is_some_and(|place| place.generation == generation);
+        let lost: Vec<CallId> =
+            self.calls.iter().filter(|(_, call)| is_lost(call)).map(|(&id, _)| id).collect();
         for id in lost {
             self.fail(id, &text, now, out);
         }
         self.withdraw_for_process(generation, out);
-        if self.shutdown.is_some() {
-            return;
-        }
         if process.expected_end || self.reload.starts_after_end {
             return self.reload_after_end(now, out);
         }
         log(out, Level::Error, text.clone());
-        if self.serving.is_some() && !served {
+        let is_alive = |other: &Process| !matches!(other.phase, Phase::Ending { .. });
+        if self.serving.is_some() && !process.served {
             let last_line = stderr.lines().rev().find(|line| !line.trim().is_empty());
             self.reload_failed(process.end_reason.as_deref().or(last_line).unwrap_or(how), out);
             self.reload_next(now, out);
+        } else if !self.processes.values().any(is_alive) {
+            self.nobody_serves(&process, text, now, out);
+        }
+    }
+
+    /// The only process died: those who waited for its start are told, and the next one is planned.
+    fn nobody_serves(&mut self, process: &Process, death: String, now: Instant, out: &mut Outputs) {
+        if !process.served {
+            self.fail_waiting(&death, now, out);
+        }
+        self.restart.last_death = death;
+        if self.shutdown.is_some() || self.reload_next(now, out) {
             return;
         }
-        if self.processes.values().any(|other| !matches!(other.phase, Phase::Ending { .. })) {
-            // Another one serves, or is about to.
-            return;
-        }
-        if !served {
-            self.fail_waiting(&text, now, out);
-        }
-        if self.reload_next(now, out) {
-            return;
-        }
-        self.restart.died(now - process.started, served, now);
+        self.restart.died(now - process.started, process.served, now);
+        let is_building = matches!(process.phase, Phase::Building { .. });
         if is_building {
             // The same sources would fail again.
             self.restart.plan = Plan::Down;
@@ -272,11 +161,9 @@ impl Bridge {
     }
 
     /// No process could be started for those who wait for one.
-    fn fail_waiting(&mut self, text: &str, now: Instant, out: &mut Outputs) {
-        for id in std::mem::take(&mut self.waiting) {
-            if self.calls.get(&id).is_some_and(|call| call.stage == Stage::Waiting) {
-                self.fail(id, text, now, out);
-            }
+    pub(super) fn fail_waiting(&mut self, text: &str, now: Instant, out: &mut Outputs) {
+        for id in self.waiting.ids() {
+            self.fail(id, text, now, out);
         }
     }
 
@@ -364,56 +251,23 @@ impl Bridge {
             }
         }
     }
+}
 
-    /// A host is gone.
-    pub(super) fn session_closed(&mut self, session: SessionId, now: Instant, out: &mut Outputs) {
-        self.withdraw_for_session(session, out);
-        self.begin_shutdown("the host is gone", now, out);
-    }
-
-    /// We are asked to end.
-    pub(super) fn stop(&mut self, reason: &str, now: Instant, out: &mut Outputs) {
-        if self.shutdown.is_some() {
-            for generation in self.processes.keys() {
-                out.push(Output::Kill { generation: *generation, now: true });
-            }
-            self.exited = true;
-            out.push(Output::Exit);
-            return;
+/// What became of a process, for a person, with its last words.
+fn death(process: &Process, command: &str, how: &str, stderr: &str) -> String {
+    let mut text = match (&process.end_reason, process.phase) {
+        (Some(reason), _) => format!("the tool process ({command}) {reason}; it {how}"),
+        (None, Phase::Starting { .. }) => format!("the tool process ({command}) {how} before it connected"),
+        (None, phase) if !process.served && !matches!(phase, Phase::Building { .. }) => {
+            format!("the tool process ({command}) {how} before it was ready")
         }
-        self.begin_shutdown(reason, now, out);
+        (None, _) => format!("the tool process ({command}) {how}"),
+    };
+    if stderr.is_empty() {
+        text.push_str("; it wrote nothing to stderr");
+    } else {
+        text.push_str("; the last lines of its stderr:\n");
+        text.push_str(stderr);
     }
-
-    fn begin_shutdown(&mut self, reason: &str, now: Instant, out: &mut Outputs) {
-        if self.shutdown.is_none() {
-            log(out, Level::Debug, format!("ending: {reason}"));
-            self.shutdown =
-                Some(Shutdown { reason: reason.to_owned(), grace: Some(now + self.config.grace) });
-        }
-    }
-
-    /// Ends in steps: calls, then processes, then ourselves.
-    pub(super) fn shut_down(&mut self, now: Instant, out: &mut Outputs) {
-        let Some(shutdown) = &mut self.shutdown else { return };
-        if let Some(grace) = shutdown.grace {
-            if self.calls.values().any(|call| call.reply.is_some()) && now < grace {
-                return;
-            }
-            shutdown.grace = None;
-            let text =
-                format!("pmcp is ending ({}) and could not wait for this call any longer", shutdown.reason);
-            let ids: Vec<CallId> = self.calls.keys().copied().collect();
-            for id in ids {
-                self.fail(id, &text, now, out);
-            }
-            let generations: Vec<Generation> = self.processes.keys().copied().collect();
-            for generation in generations {
-                self.end_process(generation, "was told to end", false, now, out);
-            }
-        }
-        if self.processes.is_empty() && !self.exited {
-            self.exited = true;
-            out.push(Output::Exit);
-        }
-    }
+    text
 }

@@ -67,13 +67,14 @@ impl ToolList {
         Ok(())
     }
 
-    /// Takes over what an earlier process's tools were set to, where the tools still exist.
-    pub(super) fn inherit(&mut self, earlier: &ToolList, exists: impl Fn(&str) -> bool) {
-        self.mode = earlier.mode;
-        self.names = earlier.names.iter().filter(|name| exists(name)).cloned().collect();
-        if self.mode == Mode::Allow && self.names.is_empty() {
-            self.mode = Mode::Open;
-        }
+    /// How many names are kept.
+    pub(super) fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    /// Keeps only these names.
+    pub(super) fn retain(&mut self, keep: impl Fn(&str) -> bool) {
+        self.names.retain(|name| keep(name));
     }
 
     fn set<I: IntoIterator<Item: AsRef<str>>>(&mut self, names: I, active: bool) {
@@ -169,17 +170,5 @@ mod tests {
         };
         assert!(list.batch(batch).is_err());
         assert_eq!(list, ToolList::default());
-    }
-
-    #[test]
-    fn a_reload_keeps_what_still_exists() {
-        let mut earlier = ToolList::default();
-        earlier.allow(names(&["a", "gone"]));
-        let mut list = ToolList::default();
-        list.inherit(&earlier, |name| name != "gone");
-        assert_eq!(active(&list), "a");
-        earlier.allow(names(&["gone"]));
-        list.inherit(&earlier, |name| name != "gone");
-        assert_eq!(active(&list), "abc");
     }
 }

@@ -7,6 +7,7 @@ mod life;
 mod lists;
 mod middleware;
 mod pair;
+mod regressions;
 mod reload;
 
 use std::borrow::Cow;
@@ -95,7 +96,7 @@ impl Scene {
         }
         let waiting: usize =
             bridge.calls.values().filter(|call| call.stage == call::Stage::Waiting).map(Call::size).sum();
-        assert_eq!(bridge.waiting_bytes, waiting, "the bytes of waiting calls are miscounted");
+        assert_eq!(bridge.waiting.bytes(), waiting, "the bytes of waiting calls are miscounted");
         for process in bridge.processes.values() {
             let held = bridge
                 .calls

@@ -13,8 +13,8 @@ use crate::wire::protomcp::{
     RegisterMiddlewareResponse, ToolListResponse, envelope::Msg,
 };
 
+use super::asks::unasked;
 use super::call::{Call, Stage, Work};
-use super::finish::unasked;
 use super::process::Phase;
 use super::tool_list::ToolList;
 use super::{Bridge, Output, Outputs, log};
@@ -22,7 +22,7 @@ use super::{Bridge, Output, Outputs, log};
 impl Bridge {
     /// One message of a tool process. What a process says that was told to end is still taken:
     /// it may be the answer that a host waits for.
-    pub(super) fn tool(
+    pub(super) fn from_tool(
         &mut self,
         generation: Generation,
         received: Received<'_>,
@@ -178,7 +178,7 @@ impl Bridge {
             _ => return self.mismatch(id, now, out),
         };
         if let Err(error) = answer {
-            self.end_with_error(id, &error, out);
+            self.end_with_error(id, &error, now, out);
         }
     }
 

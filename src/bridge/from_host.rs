@@ -1,21 +1,28 @@
 //! What a host said: requests become answers or calls.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 use std::time::Instant;
 
 use crate::ids::{Route, SessionId};
-use crate::jsonrpc::message::{RequestId, RpcError, write_error, write_result};
-use crate::limits::{BATCH_MAX, SUBSCRIPTIONS_MAX};
+use crate::jsonrpc::message::{RequestId, RpcError, write_empty_result, write_error, write_result};
+use crate::limits::{SUBSCRIPTION_BYTES_MAX, SUBSCRIPTIONS_MAX};
 use crate::mcp::lifecycle::write_initialize_result;
 use crate::mcp::request::{HostMessage, Initialize, Notification, Request};
 use crate::mcp::{error, revision};
 
-use super::call::{ListKind, Reply, ToolCall, Work};
+use super::call::{Call, ListKind, Reply, ToolCall, Work};
 use super::{Bridge, Output, Outputs};
 
 impl Bridge {
     /// One message of a host.
-    pub(super) fn host(&mut self, route: Route, message: HostMessage<'_>, now: Instant, out: &mut Outputs) {
+    pub(super) fn from_host(
+        &mut self,
+        route: Route,
+        message: HostMessage<'_>,
+        now: Instant,
+        out: &mut Outputs,
+    ) {
         match message {
             HostMessage::Batch(messages) => self.host_batch(route, messages, now, out),
             message => self.host_message(route, None, message, now, out),
@@ -32,6 +39,11 @@ impl Bridge {
     ) {
         match message {
             HostMessage::Request { id, request } => {
+                let Some(session) = self.sessions.get(&route.session) else { return };
+                if session.in_flight.contains_key(&id) {
+                    let error = error::duplicate_id(id.as_str());
+                    return self.send_error(route, batch, Some(&id), &error, out);
+                }
                 let reply = Reply { route, id, batch };
                 match request {
                     Ok(request) => self.request(reply, request, now, out),
@@ -39,7 +51,7 @@ impl Bridge {
                 }
             }
             HostMessage::Notification(notification) => self.notification(route, notification, now, out),
-            HostMessage::Response { id, outcome } => self.host_answered(route.session, id, outcome, now, out),
+            HostMessage::Response { id, outcome } => self.host_answered(route.session, id, outcome, out),
             HostMessage::Invalid { id, error } => self.send_error(route, batch, id.as_ref(), &error, out),
             HostMessage::Batch(_) => {
                 let error = RpcError::invalid_request("a batch must not hold another batch");
@@ -51,20 +63,10 @@ impl Bridge {
     /// A JSON-RPC batch: part of revision 2025-03-26 alone.
     fn host_batch(&mut self, route: Route, messages: Vec<HostMessage<'_>>, now: Instant, out: &mut Outputs) {
         let Some(session) = self.sessions.get_mut(&route.session) else { return };
-        let refusal = if !session.initialized || !session.revision.has_batches() {
-            Some(error::no_batches(session.revision))
-        } else if messages.is_empty() {
-            Some(RpcError::invalid_request("an empty batch"))
-        } else if messages.len() > BATCH_MAX {
-            let text =
-                format!("a batch of {} messages is longer than the limit of {BATCH_MAX}", messages.len());
-            Some(RpcError::invalid_request(text))
-        } else {
-            None
-        };
-        if let Some(refusal) = refusal {
-            self.send_error(route, None, None, &refusal, out);
-            return;
+        // Empty and endless ones were refused when they were parsed.
+        if !session.initialized || !session.revision.has_batches() {
+            let error = error::no_batches(session.revision);
+            return self.send_error(route, None, None, &error, out);
         }
         let answered = |message: &&HostMessage<'_>| {
             matches!(
@@ -77,7 +79,7 @@ impl Bridge {
         for message in messages {
             if let HostMessage::Request { id, request: Ok(Request::Initialize(_)) } = message {
                 let error = RpcError::invalid_request("initialize must not be part of a batch");
-                self.answer_error(&Reply { route, id, batch }, &error, out);
+                self.send_error(route, batch, Some(&id), &error, out);
             } else {
                 self.host_message(route, batch, message, now, out);
             }
@@ -86,11 +88,6 @@ impl Bridge {
 
     fn request(&mut self, reply: Reply, request: Request<'_>, now: Instant, out: &mut Outputs) {
         let Some(session) = self.sessions.get_mut(&reply.route.session) else { return };
-        if session.in_flight.contains_key(&reply.id) {
-            let error = error::duplicate_id(reply.id.as_str());
-            self.send_error(reply.route, reply.batch, Some(&reply.id), &error, out);
-            return;
-        }
         session.live |= session.initialized;
         let work = match request {
             Request::Initialize(initialize) => return self.initialize(&reply, &initialize, out),
@@ -100,9 +97,12 @@ impl Bridge {
                 return self.answer_empty(&reply, out);
             }
             Request::Subscribe { uri } => {
-                if session.subscriptions.len() >= SUBSCRIPTIONS_MAX && !session.subscriptions.contains(&uri) {
+                let bytes: usize = session.subscriptions.iter().map(String::len).sum();
+                let is_full = session.subscriptions.len() >= SUBSCRIPTIONS_MAX
+                    || bytes + uri.len() > SUBSCRIPTION_BYTES_MAX;
+                if is_full && !session.subscriptions.contains(&uri) {
                     let error = RpcError::invalid_params(format!(
-                        "this session holds {SUBSCRIPTIONS_MAX} subscriptions, which is the limit"
+                        "a session holds at most {SUBSCRIPTIONS_MAX} subscriptions of {SUBSCRIPTION_BYTES_MAX} bytes in all"
                     ));
                     return self.answer_error(&reply, &error, out);
                 }
@@ -128,6 +128,7 @@ impl Bridge {
                 progress_token: call.progress_token,
                 progress: None,
                 tool: None,
+                chain: Arc::default(),
                 result: None,
             }),
         };
@@ -169,7 +170,7 @@ impl Bridge {
         else {
             return;
         };
-        if let Some(reply) = self.abandon(call, now, out) {
+        if let Some(Call { reply: Some(reply), .. }) = self.remove(call, now, out) {
             self.no_answer(&reply, out);
         }
     }
@@ -192,7 +193,7 @@ impl Bridge {
     /// Answers with an empty result.
     fn answer_empty(&mut self, reply: &Reply, out: &mut Outputs) {
         let mut message = Vec::new();
-        write_result(&mut message, &reply.id, |body| body.extend_from_slice(b"{}"));
+        write_empty_result(&mut message, &reply.id);
         self.answer(reply, message, out);
     }
 
@@ -252,11 +253,10 @@ impl Bridge {
         session: SessionId,
         id: Option<u64>,
         outcome: Result<Cow<'_, str>, String>,
-        now: Instant,
         out: &mut Outputs,
     ) {
         match id.and_then(|id| self.host_requests.take(session, id)) {
-            Some(request) => self.deliver(&request, outcome, now, out),
+            Some(request) => self.deliver(&request, outcome, out),
             None => super::log(
                 out,
                 crate::log::Level::Debug,

@@ -1,0 +1,89 @@
+//! The end of the bridge: calls first, then processes, then ourselves.
+
+use std::time::Instant;
+
+use crate::ids::{CallId, Generation, SessionId};
+use crate::log::Level;
+
+use super::process::Phase;
+use super::restart::Plan;
+use super::{Bridge, Output, Outputs, log};
+
+/// We are ending.
+#[derive(Debug)]
+pub(super) struct Shutdown {
+    /// Why, for a person.
+    pub(super) reason: String,
+    /// Until when running calls may still finish.
+    grace: Option<Instant>,
+}
+
+impl Shutdown {
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        self.grace
+    }
+}
+
+impl Bridge {
+    /// A host is gone.
+    pub(super) fn session_closed(&mut self, session: SessionId, now: Instant, out: &mut Outputs) {
+        self.withdraw_for_session(session, out);
+        self.begin_shutdown("the host is gone", now, out);
+    }
+
+    /// We are asked to end.
+    pub(super) fn stop(&mut self, reason: &str, now: Instant, out: &mut Outputs) {
+        if self.shutdown.is_some() {
+            for generation in self.processes.keys() {
+                out.push(Output::Kill { generation: *generation, now: true });
+            }
+            self.exited = true;
+            out.push(Output::Exit);
+            return;
+        }
+        self.begin_shutdown(reason, now, out);
+    }
+
+    fn begin_shutdown(&mut self, reason: &str, now: Instant, out: &mut Outputs) {
+        if self.shutdown.is_none() {
+            log(out, Level::Debug, format!("ending: {reason}"));
+            self.shutdown =
+                Some(Shutdown { reason: reason.to_owned(), grace: Some(now + self.config.grace) });
+            // Nothing is started any more.
+            self.restart.plan = Plan::Down;
+        }
+    }
+
+    /// Ends in steps: calls, then processes, then ourselves.
+    pub(super) fn shut_down(&mut self, now: Instant, out: &mut Outputs) {
+        if self.shutdown.is_none() {
+            return;
+        }
+        if self.processes.values().all(|process| matches!(process.phase, Phase::Ending { .. })) {
+            // No process will come for those who wait for one.
+            let text = self.restart.last_death.clone();
+            self.fail_waiting(&text, now, out);
+        }
+        let Some(shutdown) = &mut self.shutdown else { return };
+        if let Some(grace) = shutdown.grace {
+            if self.calls.values().any(|call| call.reply.is_some()) && now < grace {
+                return;
+            }
+            shutdown.grace = None;
+            let text =
+                format!("pmcp is ending ({}) and could not wait for this call any longer", shutdown.reason);
+            let ids: Vec<CallId> = self.calls.keys().copied().collect();
+            for id in ids {
+                self.fail(id, &text, now, out);
+            }
+            let generations: Vec<Generation> = self.processes.keys().copied().collect();
+            for generation in generations {
+                self.end_process(generation, "was told to end", false, now, out);
+            }
+        }
+        if self.processes.is_empty() && !self.exited {
+            self.exited = true;
+            out.push(Output::Exit);
+        }
+    }
+}
