@@ -49,6 +49,8 @@ mod shutdown;
 mod tool_list;
 /// Large results on their way from the tool process.
 mod transfers;
+/// Which saves restart the tool process, and what is told about it.
+mod watch;
 
 /// Wrong command lines, help and version.
 mod command_line;
