@@ -3,7 +3,7 @@
 
 use std::process::Command;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::support::dir::Dir;
 use crate::support::host::Host;
@@ -178,9 +178,12 @@ fn a_checkout_of_200_files_is_one_restart_or_two() {
         );
         let setup = Setup::command(&dir, "dev").arg(entry).args(["--runtime", "sh"]).args(flags);
         let mut stage = Stage::started(setup.host(), raw_tool, dir);
+        let begin = Instant::now();
         stage.shell("cd p && git checkout -q new");
+        // On a machine so busy that git itself pauses, each pause may look like the end.
+        let most = 2 + begin.elapsed().as_millis() / 100;
         let causes = stage.causes();
-        assert!(causes.len() <= 2, "{causes:?}");
+        assert!(causes.len() as u128 <= most, "{causes:?}");
         assert!(causes[0].contains(" other files"), "{causes:?}");
         stage.shell("cd p && git commit -qm nothing --allow-empty && git gc -q");
         stage.no_change("what git does for itself");
@@ -256,9 +259,11 @@ fn a_project_that_is_replaced_is_followed() {
 fn a_storm_of_saves_is_few_restarts_and_the_last_one_counts() {
     for flags in WAYS {
         let mut stage = Stage::new("p", &["p/a.py"], flags);
+        let begin = Instant::now();
         stage.shell("for n in $(seq 500); do echo $n > p/a.py; done; echo the last > p/a.py");
+        let most = 2 + begin.elapsed().as_millis() / 100;
         let causes = stage.causes();
-        assert!(causes.len() <= 5, "{causes:?}");
+        assert!(causes.len() as u128 <= most, "{causes:?}");
         stage.shell("echo the last > p/a.py");
         stage.no_change("it was seen");
         stage.host.end();

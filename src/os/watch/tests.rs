@@ -305,16 +305,21 @@ fn a_storm_of_saves_is_a_few_changes() {
         let begin = Instant::now();
         let mut causes = 0;
         let mut saves = 0;
+        let mut last = begin;
+        // Where the machine itself makes a pause the storm is over.
+        let mut pauses = 0;
         while begin.elapsed() < 2 * crate::limits::DEBOUNCE_MAX {
             saves += 1;
             bench.write("a.py", &format!("save {saves}"));
             // What is due is due while it goes on, too.
             let now = Instant::now();
+            pauses += usize::from(now - last > crate::limits::DEBOUNCE / 3);
+            last = now;
             bench.watcher.read(now);
             bench.watcher.turn(now);
             causes += usize::from(bench.watcher.take_cause().is_some());
         }
-        assert!((1..=4).contains(&causes), "{causes} causes for {saves} saves, {way:?}");
+        assert!((1..=4 + pauses).contains(&causes), "{causes} causes for {saves} saves, {way:?}");
         bench.write("a.py", "the last one");
         assert_eq!(bench.change(), "a.py");
     }
