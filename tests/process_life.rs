@@ -3,12 +3,14 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use pmcp_bridge::wire::protomcp::ReloadResponse;
+use pmcp_bridge::wire::protomcp::envelope::Msg;
 use serde_json::{Value, json};
 
 use crate::support::dir::Dir;
 use crate::support::host::Host;
 use crate::support::pmcp::{Setup, example};
-use crate::support::raw_tool::{RawTool, Trio, tool};
+use crate::support::raw_tool::{Peer, RawTool, Trio, tool};
 use crate::support::{eventually, process};
 
 /// A host of a program that runs this script as its tool process.
@@ -149,6 +151,26 @@ fn a_process_that_connects_and_says_nothing_is_an_error_too() {
     host.initialize();
     let _peer = tool.connect();
     text_of(&host.call("any", json!({})));
+    host.end();
+}
+
+#[test]
+fn what_it_said_counts_even_if_it_ends_before_anybody_listened() {
+    let dir = Arc::new(Dir::new());
+    let tool = RawTool::new(&dir);
+    let mut host = Setup::run(&dir).arg(tool.file()).host();
+    host.initialize();
+    let call = host.begin_call("any", json!({}));
+    assert_eq!(host.ask("ping", Value::Null), json!({}));
+    let life = tool.started();
+    process::signal(host.pid(), "STOP");
+    tool.order("exit 3");
+    eventually("it ends", || !process::alive(life.pid));
+    let peer = Peer::connect(&life);
+    peer.send("", Msg::ReloadResponse(ReloadResponse { success: false, error: "no database".into() }));
+    process::signal(host.pid(), "CONT");
+    let text = text_of(&host.result_of(call));
+    assert!(text.contains("refused to serve: no database"), "{text}");
     host.end();
 }
 

@@ -67,10 +67,18 @@ impl EventLoop {
     pub(super) fn note_tool(&mut self, token: Token, event: &Event) {
         let Some((generation, part)) = Part::of(token, FIRST_TOOL) else { return };
         // One that has ended within this turn is not there any more.
-        let Some(tool) = self.tools.iter_mut().find(|tool| tool.generation == generation) else { return };
-        tool.note(part, event);
-        let max = self.settings.bridge.message_max;
-        if part == Part::Socket && tool.accept(max, self.poll.registry(), FIRST_TOOL, &mut self.console) {
+        let Some(index) = self.tools.iter().position(|tool| tool.generation == generation) else { return };
+        self.tools[index].note(part, event);
+        if part == Part::Socket {
+            self.accept(index);
+        }
+    }
+
+    /// Lets a tool process in if it knocks.
+    fn accept(&mut self, index: usize) {
+        let (tool, max) = (&mut self.tools[index], self.settings.bridge.message_max);
+        if tool.accept(max, self.poll.registry(), FIRST_TOOL, &mut self.console) {
+            let generation = tool.generation;
             self.tell(Input::ToolConnected(generation));
         }
     }
@@ -92,6 +100,8 @@ impl EventLoop {
         let was_ended = self.tools[index].is_ending;
         // The leader is not reaped yet, so its group's id is nobody else's.
         self.tools[index].kill(libc::SIGKILL);
+        // It may have connected, spoken and ended since the poll was asked last.
+        self.accept(index);
         if let Some(connection) = &mut self.tools[index].connection {
             connection.ready.note_closed();
             self.read_connection(index, EXIT_DRAIN_MAX, true);
