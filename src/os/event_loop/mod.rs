@@ -172,6 +172,10 @@ impl EventLoop {
 
     /// How long nothing can happen by itself.
     fn timeout(&self) -> Option<Duration> {
+        if let Some(end) = self.ends_by {
+            // Nothing is worked on any more but what the host takes.
+            return Some(end.saturating_duration_since(Instant::now()));
+        }
         let is_busy = self.host.is_readable() && self.reads_host()
             || self.tools.iter().any(|tool| {
                 let is_readable = tool.connection.as_ref().is_some_and(|it| it.ready.is_readable());
@@ -182,14 +186,8 @@ impl EventLoop {
         if is_busy {
             return Some(Duration::ZERO);
         }
-        let deadlines = match self.ends_by {
-            // The bridge is not asked any more.
-            Some(end) => [Some(end), None, None],
-            None => {
-                let files = self.watcher.as_ref().and_then(Watcher::deadline);
-                [self.bridge.deadline(), files, self.console.deadline()]
-            }
-        };
+        let files = self.watcher.as_ref().and_then(Watcher::deadline);
+        let deadlines = [self.bridge.deadline(), files, self.console.deadline()];
         let next = deadlines.into_iter().flatten().min()?;
         Some(next.saturating_duration_since(Instant::now()))
     }
