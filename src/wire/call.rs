@@ -9,7 +9,8 @@ use prost::encoding::{
 };
 
 use super::frame::HEADER;
-use super::protomcp;
+use super::{envelope, protomcp};
+use crate::limits::ENTRIES_MAX;
 
 /// Field numbers of `Envelope`, `CallToolRequest` and `CallToolResponse` (`proto/protomcp.proto`).
 pub(super) mod tag {
@@ -86,7 +87,8 @@ pub struct CallResult<'a> {
 
 impl<'a> CallResult<'a> {
     /// Reads an envelope whose message is a call's result, in one scan and without a copy. Accepts
-    /// what `Envelope::decode` accepts; an envelope with another message is an error.
+    /// what `Envelope::decode` accepts, but not more than [`ENTRIES_MAX`] names of tools; an envelope
+    /// with another message is an error.
     pub fn decode(frame: &'a [u8]) -> Result<Self, DecodeError> {
         let mut result = Self::default();
         let mut found = false;
@@ -110,7 +112,7 @@ impl<'a> CallResult<'a> {
                         // Of several messages the last one wins, but all must be sound; nobody
                         // sends such envelopes, so their check may be slow.
                         if !checked {
-                            protomcp::Envelope::decode(frame)?;
+                            envelope::decode(frame)?;
                             checked = true;
                         }
                         result = Self { request_id: result.request_id, ..Self::default() };
@@ -145,6 +147,12 @@ impl<'a> CallResult<'a> {
         let rest = &mut message;
         while !rest.is_empty() {
             let (tag, wire_type) = decode_key(rest)?;
+            if matches!(tag, tag::ENABLE_TOOLS | tag::DISABLE_TOOLS)
+                && self.enable_tools.len() + self.disable_tools.len() == ENTRIES_MAX
+            {
+                let reason = format!("a message has more than {ENTRIES_MAX} entries");
+                return Err(DecodeError::new(reason));
+            }
             match tag {
                 tag::IS_ERROR => {
                     check_wire_type(WireType::Varint, wire_type)?;
@@ -367,6 +375,29 @@ mod tests {
             }
         }
         assert!(accepted > 5000 && refused > 5000, "{accepted} and {refused}");
+    }
+
+    #[test]
+    fn the_names_of_tools_are_bounded() {
+        let with = |count: usize| {
+            let mut result = Vec::new();
+            for at in 0..count {
+                put_bytes([tag::ENABLE_TOOLS, tag::DISABLE_TOOLS][at % 2], b"", &mut result);
+            }
+            let mut body = Vec::new();
+            put_bytes(tag::REQUEST_ID, b"7", &mut body);
+            // In two halves, which are one message.
+            for half in result.chunks(result.len() / 4 * 2) {
+                put_bytes(tag::CALL_RESULT, half, &mut body);
+            }
+            body
+        };
+        let most = with(ENTRIES_MAX);
+        let result = CallResult::decode(&most).unwrap();
+        assert_eq!(result.enable_tools.len() + result.disable_tools.len(), ENTRIES_MAX);
+        let more = with(ENTRIES_MAX + 2);
+        assert!(CallResult::decode(&more).unwrap_err().to_string().contains("more than 65536 entries"));
+        assert_eq!(CallResult::request_id(&more), "7");
     }
 
     #[test]

@@ -99,8 +99,10 @@ impl From<FrameError> for WireError {
 }
 
 /// Decodes an envelope that does not unfold to many times its size: an empty entry of a list
-/// takes two bytes here and hundreds of them in memory.
-fn decode(body: &[u8]) -> Result<protomcp::Envelope, DecodeError> {
+/// takes two bytes here and hundreds of them in memory. The bounds are the envelope's: of several
+/// messages of one kind the lists would be joined.
+pub(super) fn decode(body: &[u8]) -> Result<protomcp::Envelope, DecodeError> {
+    let (mut entries, mut prompts) = (0, 0);
     let mut rest = body;
     while !rest.is_empty() {
         let (tag, wire_type) = decode_key(&mut rest)?;
@@ -109,22 +111,22 @@ fn decode(body: &[u8]) -> Result<protomcp::Envelope, DecodeError> {
         if !tag::is_message(tag) {
             continue;
         }
-        let message = &field[..field.len() - rest.len()];
+        let mut message = &field[..field.len() - rest.len()];
         // Of all lists only that of the prompts has lists in its entries.
-        if tag == tag::PROMPT_LIST && message.len() > PROMPT_LIST_MAX {
+        if tag == tag::PROMPT_LIST {
+            prompts += message.len();
+        }
+        if prompts > PROMPT_LIST_MAX {
             return Err(DecodeError::new(format!(
                 "a list of prompts is longer than {PROMPT_LIST_MAX} bytes"
             )));
         }
-        let mut message = message;
         decode_varint(&mut message)?;
-        for count in 0.. {
-            if message.is_empty() {
-                break;
-            }
-            if count >= ENTRIES_MAX {
+        while !message.is_empty() {
+            if entries == ENTRIES_MAX {
                 return Err(DecodeError::new(format!("a message has more than {ENTRIES_MAX} entries")));
             }
+            entries += 1;
             let (tag, wire_type) = decode_key(&mut message)?;
             skip_field(wire_type, tag, &mut message, DecodeContext::default())?;
         }
@@ -148,25 +150,29 @@ fn last_message(mut body: &[u8]) -> Result<Option<u32>, DecodeError> {
 
 #[cfg(test)]
 mod tests {
+    use prost::encoding::{WireType, encode_key, encode_varint};
+
     use super::*;
 
     #[test]
     fn a_message_does_not_unfold_to_many_times_its_size() {
-        for (message, entries) in [(5u8, ENTRIES_MAX + 1), (32, ENTRIES_MAX + 1), (9, ENTRIES_MAX + 1)] {
+        let message = |number: u32, entries: usize| {
             let body = [0x0a, 0x00].repeat(entries);
-            let mut frame = Vec::new();
-            prost::encoding::encode_key(
-                message.into(),
-                prost::encoding::WireType::LengthDelimited,
-                &mut frame,
-            );
-            prost::encoding::encode_varint(body.len() as u64, &mut frame);
-            frame.extend_from_slice(&body);
-            assert!(decode(&frame).unwrap_err().to_string().contains("entries"), "message {message}");
+            let mut field = Vec::new();
+            encode_key(number, WireType::LengthDelimited, &mut field);
+            encode_varint(body.len() as u64, &mut field);
+            [field, body].concat()
+        };
+        for number in [5, 32, 9] {
+            let most = message(number, ENTRIES_MAX);
+            assert!(!decode(&most).is_err_and(|error| error.to_string().contains("entries")));
+            for body in [message(number, ENTRIES_MAX + 1), [most, message(number, 1)].concat()] {
+                assert!(decode(&body).unwrap_err().to_string().contains("entries"), "message {number}");
+            }
         }
         let prompt = [vec![0x0a, 0x80, 0x80, 0x80, 0x04], [0x1a, 0x00].repeat(4 << 20)].concat();
         let mut frame = vec![0xca, 0x02];
-        prost::encoding::encode_varint(prompt.len() as u64, &mut frame);
+        encode_varint(prompt.len() as u64, &mut frame);
         frame.extend_from_slice(&prompt);
         assert!(decode(&frame).unwrap_err().to_string().contains("list of prompts"));
     }
