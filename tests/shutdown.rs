@@ -94,6 +94,25 @@ fn a_wrapper_and_what_it_wraps_both_go() {
 }
 
 #[test]
+fn what_a_shell_started_before_us_is_not_ours_to_end() {
+    let dir = Arc::new(Dir::new());
+    let tool = RawTool::new(&dir);
+    let script = "sleep 1000 > /dev/null 2>&1 & echo $! > \"$PMCP_TEST_DIR/before\"; exec \"$@\"";
+    let mut host = Setup::run(&dir).arg(tool.file()).under(["sh", "-c", script, "sh"]).host();
+    let peer = tool.serve(Vec::new());
+    host.initialize();
+    let before = std::fs::read_to_string(dir.join("before")).unwrap().trim().parse().unwrap();
+    // Ours, in another session.
+    tool.order("setsid sleep 1000 &");
+    eventually("a sleeper of ours", || process::of_folder(dir.path()).len() == 4);
+    host.hang_up();
+    assert!(host.wait().success());
+    assert_eq!(process::of_folder(dir.path()), [before]);
+    process::signal(before, "KILL");
+    drop(peer);
+}
+
+#[test]
 fn when_the_bridge_is_killed_its_child_goes_too() {
     let trio = Trio::new(&["any"]);
     let child = trio.peer.pid;

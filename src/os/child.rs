@@ -1,7 +1,6 @@
-//! One child: how it is started, and how what is left of it is ended.
+//! One child: how it is started, and how it ended.
 
 use std::ffi::OsString;
-use std::fs;
 use std::io;
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
@@ -96,31 +95,6 @@ pub(super) fn describe(how: How) -> String {
     }
 }
 
-/// Sends KILL to all that descend from us, whatever group they moved to. Best effort: it works
-/// where the kernel lists children (`CONFIG_PROC_CHILDREN`). False if there were none.
-pub(super) fn kill_descendants() -> bool {
-    let children = children_of(std::process::id().cast_signed());
-    let any = !children.is_empty();
-    let mut found = children;
-    while let Some(pid) = found.pop() {
-        // Its children are listed before it is gone and they become ours.
-        found.extend(children_of(pid));
-        sys::kill(pid, libc::SIGKILL);
-    }
-    any
-}
-
-fn children_of(pid: i32) -> Vec<i32> {
-    let Ok(tasks) = fs::read_dir(format!("/proc/{pid}/task")) else { return Vec::new() };
-    let mut children = Vec::new();
-    for task in tasks.flatten() {
-        if let Ok(list) = fs::read_to_string(task.path().join("children")) {
-            children.extend(list.split_ascii_whitespace().filter_map(|pid| pid.parse::<i32>().ok()));
-        }
-    }
-    children
-}
-
 #[cfg(test)]
 mod tests {
     use std::io::Read as _;
@@ -203,26 +177,6 @@ mod tests {
         // The end of the pipe shows that the grandchild is gone as well.
         assert_eq!(read_all(&mut child.stdout), "");
         assert_eq!(describe(wait(child.pid)), "was killed by signal 9 (SIGKILL)");
-        sys::reap(child.pid);
-    }
-
-    #[test]
-    fn descendants_are_found_in_other_groups_too() {
-        // The shell makes a session of its own for the sleeper, which no group signal reaches.
-        let mut child = shell("setsid sleep 1000 & echo started; wait");
-        let mut first = [0; 8];
-        child.stdout.set_nonblocking(false).unwrap();
-        child.stdout.read_exact(&mut first).unwrap();
-        let deadline = Instant::now() + Duration::from_secs(20);
-        while children_of(child.pid).is_empty() {
-            assert!(Instant::now() < deadline, "no children are listed");
-            std::thread::yield_now();
-        }
-        for pid in children_of(child.pid) {
-            sys::kill(pid, libc::SIGKILL);
-        }
-        assert_eq!(read_all(&mut child.stdout), "");
-        wait(child.pid);
         sys::reap(child.pid);
     }
 

@@ -17,6 +17,7 @@ use crate::watch::rules::Rules;
 mod build;
 mod child;
 mod console;
+mod descendants;
 mod environment;
 mod event_loop;
 mod host;

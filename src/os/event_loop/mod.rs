@@ -16,8 +16,8 @@ use mio::event::Event;
 use mio::unix::SourceFd;
 use mio::{Events, Interest, Poll, Token, Waker};
 
-use super::child;
 use super::console::Console;
+use super::descendants::Descendants;
 use super::host::Host;
 use super::pool::{Pool, Work};
 use super::signals::{Signal, Signals};
@@ -62,6 +62,7 @@ pub(super) struct EventLoop {
     signals: Signals,
     watcher: Option<Watcher>,
     console: Console,
+    descendants: Descendants,
     /// Too much waits for the host: tool processes are not read.
     host_is_slow: bool,
     /// Too much waits for a tool process: the host is not read.
@@ -82,6 +83,7 @@ impl EventLoop {
         }
         // Before any thread is started: they inherit the mask.
         let signals = Signals::block().map_err(|error| Error::new("cannot listen for signals", error))?;
+        let descendants = Descendants::from_now_on();
         sys::adopt_orphans();
         let waits = |error| Error::new("cannot set up the event loop", error);
         let poll = Poll::new().map_err(waits)?;
@@ -103,6 +105,7 @@ impl EventLoop {
             signals,
             watcher: None,
             console: Console::open(settings.log_level, CONSOLE),
+            descendants,
             host_is_slow: false,
             tool_is_slow: false,
             ending_since: None,
@@ -311,7 +314,7 @@ impl EventLoop {
         }
         let deadline = Instant::now() + REAP_WAIT;
         let mut events = Events::with_capacity(8);
-        while child::kill_descendants() {
+        while self.descendants.kill() {
             self.signals.take();
             while sys::peek_ended(None).is_some_and(|ended| sys::reap(ended.pid)) {}
             let left = deadline.saturating_duration_since(Instant::now());
