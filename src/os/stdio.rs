@@ -30,7 +30,9 @@ pub(super) struct Stdio {
     fd: OwnedFd,
     way: Way,
     /// A read that returns less than it had space for found the end of what is there. Not so on
-    /// a terminal, which gives one line at a time.
+    /// a terminal, which gives one line at a time, nor on a socket that keeps packets apart. (A
+    /// pipe whose writers set `O_DIRECT` does so, too, but its other end cannot know, and to ask
+    /// behind each read would cost all others.)
     short_means_empty: bool,
 }
 
@@ -61,7 +63,8 @@ impl Stdio {
         let kind = file.metadata()?.file_type();
         let fd = OwnedFd::from(file);
         if kind.is_socket() {
-            return Ok(Self { fd, way: Way::Socket, short_means_empty: true });
+            let is_stream = sys::socket_type(fd.as_fd())? == libc::SOCK_STREAM;
+            return Ok(Self { fd, way: Way::Socket, short_means_empty: is_stream });
         }
         if !kind.is_fifo() && !kind.is_char_device() {
             return Ok(Self { fd, way: Way::Always, short_means_empty: false });
@@ -328,6 +331,23 @@ mod tests {
         }
         assert_eq!(lines, b"one\ntwo\n");
         assert!(is_blocking(slave.as_fd()));
+    }
+
+    #[test]
+    fn packets_are_read_one_by_one_to_the_last() {
+        let [reader, writer] = sys::tests::packet_sockets();
+        let input = Stdio::open(reader.as_fd(), false).unwrap();
+        let output = Stdio::open(writer.as_fd(), true).unwrap();
+        let packets = [b"one\n", b"two\n"];
+        for packet in packets {
+            output.write(packet).unwrap();
+        }
+        let mut buffer = [0; 64];
+        for packet in packets {
+            let got = input.read(&mut buffer).unwrap();
+            assert_eq!((&buffer[..got.count], got.empty), (&packet[..], false));
+        }
+        assert!(would_block(input.read(&mut buffer)));
     }
 
     #[test]

@@ -69,6 +69,24 @@ pub(super) fn is_ready(fd: BorrowedFd<'_>, writing: bool) -> bool {
     unsafe { libc::poll(&mut entry, 1, 0) == 1 }
 }
 
+/// The type of a socket (`SOCK_…`).
+pub(super) fn socket_type(fd: BorrowedFd<'_>) -> io::Result<c_int> {
+    let mut kind: c_int = 0;
+    let mut length = size_of::<c_int>() as libc::socklen_t;
+    // SAFETY: the kernel writes at most `length` bytes, which is the size of what the pointer
+    // points to, and any bytes are a valid number.
+    check(unsafe {
+        libc::getsockopt(
+            fd.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_TYPE,
+            (&raw mut kind).cast::<c_void>(),
+            &mut length,
+        )
+    })?;
+    Ok(kind)
+}
+
 /// The user who is at the other end of a connected unix socket.
 pub(super) fn peer_uid(fd: BorrowedFd<'_>) -> io::Result<u32> {
     let mut credentials = libc::ucred { pid: 0, uid: 0, gid: 0 };
@@ -234,6 +252,18 @@ pub(super) mod tests {
     use std::os::unix::fs::OpenOptionsExt;
 
     use super::*;
+
+    /// A pair of sockets that keep apart what is written at once.
+    pub(in crate::os) fn packet_sockets() -> [OwnedFd; 2] {
+        let mut pair: [c_int; 2] = [0; 2];
+        let kind = libc::SOCK_SEQPACKET | libc::SOCK_CLOEXEC;
+        // SAFETY: two numbers are written to a pointer to two, and the descriptors are nobody
+        // else's.
+        unsafe {
+            check(libc::socketpair(libc::AF_UNIX, kind, 0, pair.as_mut_ptr())).unwrap();
+            pair.map(|fd| OwnedFd::from_raw_fd(fd))
+        }
+    }
 
     /// The slave of a terminal's master, if this system has one.
     pub(in crate::os) fn terminal_of(master: &File) -> Option<File> {
