@@ -93,6 +93,15 @@ pub const PAGE_MAX: usize = 1000;
 /// Values in an answer to `completion/complete` (the specification's number).
 pub const COMPLETION_VALUES_MAX: usize = 100;
 
+/// The strictest hosts' longest name of a tool; `doctor` warns of longer ones.
+pub const HOST_TOOL_NAME_MAX: usize = 64;
+
+/// Tools that a widespread host shows of those that it is offered.
+pub const HOST_TOOLS_SHOWN: usize = 40;
+
+/// Tools that another host takes at most.
+pub const HOST_TOOLS_MAX: usize = 128;
+
 /// Silence after the tool list that means "handshake complete", for SDKs that do not say so.
 pub const HANDSHAKE_SILENCE: Duration = Duration::from_millis(500);
 

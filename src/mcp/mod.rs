@@ -7,12 +7,13 @@
 //! whole message, compact and without a raw CR or LF. They never write `null`.
 
 pub mod call;
+pub mod client;
+pub mod complaints;
 pub mod completion;
 pub mod content;
 pub mod declared;
 pub mod error;
 pub mod input;
-pub mod inquiry;
 pub mod lifecycle;
 pub mod logging;
 pub mod notify;

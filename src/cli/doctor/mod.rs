@@ -4,6 +4,7 @@
 //! It starts this very program with `run` and talks with it as a host, so that what it finds is
 //! what a host would find.
 
+mod inquiry;
 mod probe;
 mod report;
 
@@ -12,11 +13,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use self::inquiry::Offers;
 use self::report::{Interpreter, Offered, Report};
 use super::args::{Format, Serve};
 use super::runtime::{self, Choice, Environment, Language};
 use super::{refuse, settings, show};
-use crate::mcp::inquiry::{self, Offers};
+use crate::mcp::{client, complaints};
 use crate::os::Settings;
 
 /// The file would not be served.
@@ -63,7 +65,7 @@ fn diagnose(typed: Serve) -> Result<Report, String> {
         (Ok(offers), after) => {
             report.serves = true;
             report.serves_after_ms = Some(u64::try_from(after.as_millis()).unwrap_or(u64::MAX));
-            report.warnings.extend(inquiry::complaints(&offers.tools));
+            report.warnings.extend(complaints::about(&offers.tools));
             report.offers = Some(offered(offers));
         }
         (Err(problem), _) => {
@@ -93,7 +95,7 @@ fn describe(report: &mut Report, choice: &Choice, settings: &Settings) -> Result
 
 fn offered(offers: Offers) -> Offered {
     let Offers { tools, resources, resource_templates, prompts } = offers;
-    let tools = tools.iter().map(|tool| inquiry::name(tool).to_owned()).collect();
+    let tools = tools.iter().map(|tool| client::name(tool).to_owned()).collect();
     Offered { tools, resources, resource_templates, prompts }
 }
 

@@ -6,10 +6,10 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use super::inquiry::{Inquiry, Offers, Step};
 use crate::cli::args::Serve;
 use crate::cli::runtime::Choice;
 use crate::limits;
-use crate::mcp::inquiry::{Inquiry, Offers, Step};
 
 /// The words for `pmcp run` that mean the same.
 pub(super) fn words(typed: &Serve, file: &Path) -> Vec<OsString> {
