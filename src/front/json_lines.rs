@@ -45,9 +45,9 @@ impl JsonLines {
         self.lines.next().map(|line| read(line, self.max))
     }
 
-    /// A last message without a newline, when no more bytes come.
-    pub fn finish(&mut self) -> Option<Arrived<'_>> {
-        self.lines.finish().map(|line| read(line, self.max))
+    /// No more bytes come: what is left is a message, too.
+    pub fn finish(&mut self) {
+        self.lines.finish();
     }
 }
 
@@ -55,7 +55,7 @@ fn read(line: Line<'_>, max: usize) -> Arrived<'_> {
     match line {
         Line::Text(Cow::Borrowed(text)) => Arrived::Message(request::parse(text)),
         Line::Text(Cow::Owned(text)) => Arrived::Large(text),
-        Line::TooLong { .. } => {
+        Line::TooLong => {
             let error = RpcError::invalid_request(format!(
                 "Invalid request: the message is longer than the {max} bytes that --max-message allows"
             ));
@@ -106,11 +106,13 @@ mod tests {
         assert!(reader.next().is_none());
         feed(&mut reader, b"\r\n\n");
         assert!(is_ping(reader.next()));
-        assert!(reader.next().is_none() && reader.finish().is_none());
+        reader.finish();
+        assert!(reader.next().is_none());
         feed(&mut reader, PING);
         assert!(reader.next().is_none());
-        assert!(is_ping(reader.finish()));
-        assert!(reader.finish().is_none());
+        reader.finish();
+        assert!(is_ping(reader.next()));
+        assert!(reader.next().is_none());
     }
 
     #[test]

@@ -34,10 +34,7 @@ pub enum Line<'a> {
     /// A line without its end; owned from [`LARGE_MIN`] bytes on, which costs no copy.
     Text(Cow<'a, [u8]>),
     /// A line that is longer than the bound.
-    TooLong {
-        /// Bytes of it that had come when it was given up.
-        length_seen: u64,
-    },
+    TooLong,
 }
 
 impl LineReader {
@@ -83,7 +80,7 @@ impl LineReader {
                     self.is_dropping = true;
                     self.is_first = false;
                     self.drop_unread(unread);
-                    return Some(Line::TooLong { length_seen: unread as u64 });
+                    return Some(Line::TooLong);
                 }
                 return None;
             };
@@ -95,35 +92,19 @@ impl LineReader {
             }
             match self.measure(end) {
                 Cut::Blank => self.buffer.consume(end + 1),
-                Cut::TooLong { length } => {
+                Cut::TooLong => {
                     self.buffer.consume(end + 1);
-                    return Some(Line::TooLong { length_seen: length as u64 });
+                    return Some(Line::TooLong);
                 }
                 Cut::Text { skip, length } => return Some(self.hand_out(skip, length, end + 1)),
             }
         }
     }
 
-    /// What is left when no more bytes come: a last line without its end.
-    pub fn finish(&mut self) -> Option<Line<'_>> {
-        self.release();
-        let end = self.buffer.bytes().len();
-        self.searched = 0;
-        if std::mem::take(&mut self.is_dropping) {
-            self.buffer.consume(end);
-            return None;
-        }
-        match self.measure(end) {
-            Cut::Blank => {
-                self.buffer.consume(end);
-                None
-            }
-            Cut::TooLong { length } => {
-                self.buffer.consume(end);
-                Some(Line::TooLong { length_seen: length as u64 })
-            }
-            Cut::Text { skip, length } => Some(self.hand_out(skip, length, end)),
-        }
+    /// No more bytes come: what is left is a line, too.
+    pub fn finish(&mut self) {
+        self.space()[0] = b'\n';
+        self.advance(1);
     }
 
     /// Consumes the line that was handed out: nobody can hold it any more.
@@ -146,7 +127,7 @@ impl LineReader {
         if text.iter().all(u8::is_ascii_whitespace) {
             Cut::Blank
         } else if text.len() > self.max {
-            Cut::TooLong { length: text.len() }
+            Cut::TooLong
         } else {
             Cut::Text { skip, length: text.len() }
         }
@@ -169,7 +150,7 @@ impl LineReader {
 
 enum Cut {
     Blank,
-    TooLong { length: usize },
+    TooLong,
     Text { skip: usize, length: usize },
 }
 
@@ -190,7 +171,7 @@ mod tests {
     fn owned(line: Line<'_>) -> Option<Vec<u8>> {
         match line {
             Line::Text(text) => Some(text.into_owned()),
-            Line::TooLong { .. } => None,
+            Line::TooLong => None,
         }
     }
 
@@ -207,8 +188,10 @@ mod tests {
             rest = &rest[count..];
             take_all(&mut reader, &mut seen);
         }
-        seen.extend(reader.finish().map(owned));
-        assert_eq!(reader.finish(), None);
+        for _ in 0..2 {
+            reader.finish();
+            take_all(&mut reader, &mut seen);
+        }
         seen
     }
 
@@ -257,7 +240,8 @@ mod tests {
         reader.advance(3);
         assert_eq!(reader.next(), Some(Line::Text(Cow::Borrowed(b"{\"a\":1}"))));
         assert_eq!(reader.next(), None);
-        assert_eq!(reader.finish(), Some(Line::Text(Cow::Borrowed(b"{}"))));
+        reader.finish();
+        assert_eq!(reader.next(), Some(Line::Text(Cow::Borrowed(b"{}"))));
     }
 
     #[test]
@@ -293,7 +277,7 @@ mod tests {
         feed(&mut reader, b"\n");
         assert!(matches!(reader.next(), Some(Line::Text(Cow::Owned(line))) if line.len() == LARGE_MIN));
         feed(&mut reader, &vec![b'x'; LARGE_MIN + 2]);
-        assert_eq!(reader.next(), Some(Line::TooLong { length_seen: LARGE_MIN as u64 + 2 }));
+        assert_eq!(reader.next(), Some(Line::TooLong));
         for _ in 0..100 {
             feed(&mut reader, &[b'x'; 4096]);
             assert_eq!(reader.next(), None);

@@ -5,9 +5,9 @@ use std::os::fd::BorrowedFd;
 
 use mio::{Interest, Registry, Token};
 
-use super::ready::Ready;
+use super::ready::{Progress, Ready};
 use super::stdio::{Sink, Stdio};
-use crate::front::json_lines::{self, JsonLines};
+use crate::front::json_lines::{self, Arrived, JsonLines};
 use crate::ids::SessionId;
 
 /// Its two streams and what is known of them.
@@ -18,27 +18,16 @@ pub(super) struct Host {
     input: Option<Stdio>,
     /// Absent once it is broken.
     output: Option<Sink>,
-    pub(super) lines: JsonLines,
+    lines: JsonLines,
     pub(super) ready: Ready,
     /// A worker has a line of it; those behind that wait, which keeps their order.
-    pub(super) is_parsing: bool,
-    /// Reading stopped before all lines that were read were handed out.
-    pub(super) has_lines: bool,
+    is_parsing: bool,
+    /// Lines that were read may wait to be handed out.
+    has_lines: bool,
     /// The bridge knows that it is gone.
     is_closed: bool,
     /// Why it is gone, when it did not just leave.
     trouble: Option<String>,
-}
-
-/// What one read brought.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Progress {
-    /// So many bytes.
-    Data(usize),
-    /// Nothing for now.
-    Blocked,
-    /// Nothing any more.
-    End,
 }
 
 impl Host {
@@ -72,8 +61,25 @@ impl Host {
         !self.is_parsing && (self.has_lines || self.input.is_some() && self.ready.is_readable())
     }
 
-    /// Reads once.
-    pub(super) fn read(&mut self) -> Progress {
+    /// The next line that was read. One that is large is for a worker; there is none behind it
+    /// until that is [done](Self::note_parsed).
+    pub(super) fn next_line(&mut self) -> Option<Arrived<'_>> {
+        if self.is_parsing {
+            return None;
+        }
+        let arrived = self.lines.next();
+        self.has_lines = arrived.is_some();
+        self.is_parsing = matches!(arrived, Some(Arrived::Large(_)));
+        arrived
+    }
+
+    /// The worker is done with the large line.
+    pub(super) fn note_parsed(&mut self) {
+        self.is_parsing = false;
+    }
+
+    /// Reads once. All lines that were read must have been handed out.
+    pub(super) fn read(&mut self, registry: &Registry) -> Progress {
         let Some(input) = &self.input else { return Progress::End };
         match input.read(self.lines.space()) {
             Ok(got) if got.count > 0 => {
@@ -81,20 +87,23 @@ impl Host {
                     self.ready.short();
                 }
                 self.lines.advance(got.count);
-                Progress::Data(got.count)
+                self.has_lines = true;
+                return Progress::Data(got.count);
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 self.ready.blocked();
-                Progress::Blocked
+                return Progress::Blocked;
             }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => Progress::Data(0),
-            Ok(_) => Progress::End,
-            Err(error) => {
-                // Whatever it is, nothing more will come.
-                self.note_trouble("reading from", &error);
-                Progress::End
-            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => return Progress::Data(0),
+            Ok(_) => {}
+            // Whatever it is, nothing more will come.
+            Err(error) => self.note_trouble("reading from", &error),
         }
+        // Its last line may have no end.
+        self.lines.finish();
+        self.has_lines = true;
+        self.end_input(registry);
+        Progress::End
     }
 
     fn note_trouble(&mut self, doing: &str, error: &io::Error) {
@@ -111,7 +120,7 @@ impl Host {
     }
 
     /// Nothing more is read.
-    pub(super) fn end_input(&mut self, registry: &Registry) {
+    fn end_input(&mut self, registry: &Registry) {
         if let Some(input) = self.input.take() {
             input.deregister(registry);
         }
@@ -166,6 +175,7 @@ mod tests {
     use mio::Poll;
 
     use super::*;
+    use crate::limits::LARGE_MIN;
 
     const TOKENS: [Token; 2] = [Token(0), Token(1)];
 
@@ -181,16 +191,16 @@ mod tests {
         let mut host = host(reader.as_fd(), output.as_fd(), &poll);
         drop(output);
         assert!(!host.is_readable());
-        assert_eq!(host.read(), Progress::Blocked);
-        writer.write_all(b"{}\n").unwrap();
-        assert_eq!(host.read(), Progress::Data(3));
-        assert!(host.lines.next().is_some());
+        assert_eq!(host.read(poll.registry()), Progress::Blocked);
+        writer.write_all(b"{}\n{}").unwrap();
+        assert_eq!(host.read(poll.registry()), Progress::Data(5));
+        assert!(host.next_line().is_some() && host.is_readable());
+        assert!(host.next_line().is_none() && !host.is_readable());
         drop(writer);
-        assert_eq!(host.read(), Progress::End);
-        host.end_input(poll.registry());
-        host.is_parsing = true;
-        assert!(!host.closes_now());
-        host.is_parsing = false;
+        assert_eq!(host.read(poll.registry()), Progress::End);
+        assert!(host.is_readable() && !host.closes_now(), "the last line has no end");
+        assert!(host.next_line().is_some() && !host.closes_now());
+        assert!(host.next_line().is_none());
         assert!(host.closes_now());
         assert!(!host.closes_now());
         // It may be waiting for answers all the same.
@@ -200,6 +210,29 @@ mod tests {
         let mut text = String::new();
         answers.read_to_string(&mut text).unwrap();
         assert_eq!(text, "{}\n");
+    }
+
+    #[test]
+    fn nothing_is_handed_out_while_a_large_line_is_with_a_worker() {
+        let poll = Poll::new().unwrap();
+        let (reader, mut writer) = io::pipe().unwrap();
+        let mut host =
+            Host::open(SessionId(0), 2 * LARGE_MIN, [reader.as_fd(); 2], poll.registry(), TOKENS).unwrap();
+        let writer = std::thread::spawn(move || {
+            writer.write_all(&[b'x'; LARGE_MIN]).unwrap();
+            writer.write_all(b"\n{}\n").unwrap();
+        });
+        let mut count = 0;
+        while count < LARGE_MIN + 4 {
+            if let Progress::Data(read) = host.read(poll.registry()) {
+                count += read;
+            }
+        }
+        writer.join().unwrap();
+        assert!(matches!(host.next_line(), Some(Arrived::Large(_))));
+        assert!(host.next_line().is_none() && !host.is_readable() && !host.closes_now());
+        host.note_parsed();
+        assert!(host.is_readable() && matches!(host.next_line(), Some(Arrived::Message(_))));
     }
 
     #[test]

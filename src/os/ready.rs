@@ -56,6 +56,17 @@ impl Ready {
     }
 }
 
+/// What one read brought.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Progress {
+    /// So many bytes.
+    Data(usize),
+    /// Nothing for now.
+    Blocked,
+    /// Nothing any more.
+    End,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

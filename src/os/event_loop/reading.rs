@@ -5,8 +5,8 @@ use crate::bridge::Input;
 use crate::front::json_lines::Arrived;
 use crate::ids::Route;
 use crate::limits::READ_BUDGET;
-use crate::os::host::Progress;
 use crate::os::pool::{Done, Work};
+use crate::os::ready::Progress;
 use crate::os::tool::Tool;
 
 impl EventLoop {
@@ -17,10 +17,10 @@ impl EventLoop {
             if self.hand_out_lines() {
                 break;
             }
-            match self.host.read() {
+            match self.host.read(self.poll.registry()) {
                 Progress::Data(count) => budget = budget.saturating_sub(count),
                 Progress::Blocked => break,
-                Progress::End => self.end_host_input(),
+                Progress::End => {}
             }
             if self.hand_out_lines() {
                 break;
@@ -31,48 +31,23 @@ impl EventLoop {
         }
     }
 
-    /// Hands out the lines that were read. True if there were any.
+    /// Hands out the lines that were read. True if there were any, or if they have to wait.
     fn hand_out_lines(&mut self) -> bool {
         let mut any = false;
-        let route = Route::session(self.host.session);
-        loop {
-            // Asked for each message: how much waits in the bridge changes with it.
-            if self.host.is_parsing || !self.bridge.reads_host() && !self.host.ready.is_closed() {
-                self.host.has_lines = true;
-                return true;
-            }
-            match self.host.lines.next() {
+        let session = self.host.session;
+        // Asked for each message: how much waits in the bridge changes with it.
+        while self.bridge.reads_host() || self.host.ready.is_closed() {
+            match self.host.next_line() {
                 Some(Arrived::Message(message)) => {
-                    self.bridge.handle(Input::Host { route, message }, self.now, &mut self.outputs);
+                    let input = Input::Host { route: Route::session(session), message };
+                    self.bridge.handle(input, self.now, &mut self.outputs);
                 }
-                Some(Arrived::Large(line)) => {
-                    self.host.is_parsing = true;
-                    self.pool.submit(Work::ParseLine(self.host.session, line));
-                }
-                None => {
-                    self.host.has_lines = false;
-                    return any;
-                }
+                Some(Arrived::Large(line)) => self.pool.submit(Work::ParseLine(session, line)),
+                None => return any,
             }
             any = true;
         }
-    }
-
-    /// Its last line may have no end. All lines before it were handed out: otherwise it would not
-    /// have been read to its end.
-    fn end_host_input(&mut self) {
-        let route = Route::session(self.host.session);
-        match self.host.lines.finish() {
-            Some(Arrived::Message(message)) => {
-                self.bridge.handle(Input::Host { route, message }, self.now, &mut self.outputs);
-            }
-            Some(Arrived::Large(line)) => {
-                self.host.is_parsing = true;
-                self.pool.submit(Work::ParseLine(self.host.session, line));
-            }
-            None => {}
-        }
-        self.host.end_input(self.poll.registry());
+        true
     }
 
     /// Hands what a tool process said to the bridge, and shows what it printed.
@@ -129,7 +104,7 @@ impl EventLoop {
             match done {
                 Done::Bridge(done) => self.tell(Input::JobDone(done)),
                 Done::Parsed(session, message) => {
-                    self.host.is_parsing = false;
+                    self.host.note_parsed();
                     self.tell(Input::Host { route: Route::session(session), message });
                     if self.host.closes_now() {
                         self.tell(Input::SessionClosed(session));
