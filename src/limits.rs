@@ -25,8 +25,13 @@ pub const FLAG_TIME_MAX: Duration = Duration::from_secs(365 * 24 * 3600);
 pub const RAW_DISCARD_MAX: u64 = 1024 * 1024 * 1024;
 
 /// A block of memory of this size or more is a mapping of its own, which goes back to the system
-/// when it is freed.
-pub const MAPPED_MIN: usize = 1024 * 1024;
+/// when it is freed. Fresh pages cost as much as the work on them, so smaller ones may be kept for
+/// the next message.
+pub const MAPPED_MIN: usize = 32 * 1024 * 1024;
+
+/// What the pipes to and from a host shall hold: a system's usual most. With the usual 64 KiB a
+/// message of 10 MiB takes 160 turns of both sides.
+pub const PIPE_SIZE: i32 = 1024 * 1024;
 
 /// First size of a connection's read buffer, and what it shrinks back to.
 pub const READ_BUFFER: usize = 64 * 1024;

@@ -20,6 +20,7 @@ use mio::{Interest, Registry, Token};
 
 use super::sys;
 use crate::buffer::WriteQueue;
+use crate::limits::PIPE_SIZE;
 
 /// What `poll(2)` promises to take without blocking (`PIPE_BUF`).
 const PIECE: usize = 4096;
@@ -68,6 +69,10 @@ impl Stdio {
         }
         if !kind.is_fifo() && !kind.is_char_device() {
             return Ok(Self { fd, way: Way::Always, short_means_empty: false });
+        }
+        if kind.is_fifo() {
+            // A hint: without it large messages go through in more and smaller pieces.
+            sys::widen_pipe(fd.as_fd(), PIPE_SIZE);
         }
         let own = OpenOptions::new()
             .read(!writing)

@@ -72,14 +72,12 @@ fn is_json(text: &str) -> bool {
 pub(crate) fn push_string(out: &mut String, text: &str) {
     out.reserve(text.len() + 2);
     out.push('"');
-    let mut copied = 0;
-    for (at, byte) in text.bytes().enumerate() {
-        if byte >= 0x20 && byte != b'"' && byte != b'\\' {
-            continue;
-        }
+    let mut rest = text;
+    while let Some(at) = find_special(rest.as_bytes()) {
         // All bytes that need an escape are ASCII, so `at` is always a character boundary.
-        out.push_str(&text[copied..at]);
-        copied = at + 1;
+        out.push_str(&rest[..at]);
+        let byte = rest.as_bytes()[at];
+        rest = &rest[at + 1..];
         match byte {
             b'"' => out.push_str("\\\""),
             b'\\' => out.push_str("\\\\"),
@@ -94,8 +92,19 @@ pub(crate) fn push_string(out: &mut String, text: &str) {
             }
         }
     }
-    out.push_str(&text[copied..]);
+    out.push_str(rest);
     out.push('"');
+}
+
+/// Where the first byte is that a JSON string cannot hold as it is.
+fn find_special(bytes: &[u8]) -> Option<usize> {
+    let is_special = |byte: u8| byte < 0x20 || byte == b'"' || byte == b'\\';
+    // A block without branches is looked through many bytes at a time.
+    let clean =
+        bytes.chunks(64).take_while(|block| !block.iter().fold(false, |any, &byte| any | is_special(byte)));
+    let from = 64 * clean.count();
+    let tail = bytes.get(from..)?;
+    tail.iter().position(|&byte| is_special(byte)).map(|at| from + at)
 }
 
 /// Appends `,"name":` to an object that is being written, without the comma when it is the first
