@@ -42,6 +42,8 @@ impl Host {
     ) -> io::Result<Self> {
         let mut input = Stdio::open(given[0], false)?;
         let output = Stdio::open(given[1], true)?;
+        input.widen();
+        output.widen();
         let is_watched = input.register(registry, input_token, Interest::READABLE)?;
         Ok(Self {
             session,

@@ -70,10 +70,6 @@ impl Stdio {
         if !kind.is_fifo() && !kind.is_char_device() {
             return Ok(Self { fd, way: Way::Always, short_means_empty: false });
         }
-        if kind.is_fifo() {
-            // A hint: without it large messages go through in more and smaller pieces.
-            sys::widen_pipe(fd.as_fd(), PIPE_SIZE);
-        }
         let own = OpenOptions::new()
             .read(!writing)
             .write(writing)
@@ -83,6 +79,12 @@ impl Stdio {
             Ok(own) => Self { fd: own.into(), way: Way::Own, short_means_empty: kind.is_fifo() },
             Err(_) => Self { fd, way: Way::Ask, short_means_empty: false },
         })
+    }
+
+    /// Lets a pipe hold more, so that large messages go through in fewer pieces. A hint; what is no
+    /// pipe stays as it is.
+    pub(super) fn widen(&self) {
+        sys::widen_pipe(self.fd.as_fd(), PIPE_SIZE);
     }
 
     /// Has the poll watch it. False if it need not be watched, being always ready.
