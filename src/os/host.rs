@@ -220,17 +220,12 @@ mod tests {
         let (reader, mut writer) = io::pipe().unwrap();
         let mut host =
             Host::open(SessionId(0), 2 * LARGE_MIN, [reader.as_fd(); 2], poll.registry(), TOKENS).unwrap();
-        let writer = std::thread::spawn(move || {
-            writer.write_all(&[b'x'; LARGE_MIN]).unwrap();
-            writer.write_all(b"\n{}\n").unwrap();
-        });
-        let mut count = 0;
-        while count < LARGE_MIN + 4 {
-            if let Progress::Data(read) = host.read(poll.registry()) {
-                count += read;
-            }
+        let mut text = vec![b'x'; LARGE_MIN];
+        text.extend_from_slice(b"\n{}\n");
+        for piece in text.chunks(4096) {
+            writer.write_all(piece).unwrap();
+            assert_eq!(host.read(poll.registry()), Progress::Data(piece.len()));
         }
-        writer.join().unwrap();
         assert!(matches!(host.next_line(), Some(Arrived::Large(_))));
         assert!(host.next_line().is_none() && !host.is_readable() && !host.closes_now());
         host.note_parsed();

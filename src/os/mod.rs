@@ -27,7 +27,7 @@ mod ready;
 mod signals;
 mod stdio;
 mod sys;
-mod tool;
+mod tool_process;
 mod tool_socket;
 mod watch;
 

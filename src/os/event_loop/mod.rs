@@ -22,7 +22,7 @@ use super::host::Host;
 use super::pool::{Pool, Work};
 use super::signals::{Signal, Signals};
 use super::sys;
-use super::tool::Tool;
+use super::tool_process::ToolProcess;
 use super::tool_socket;
 use super::watch::Watcher;
 use super::{Error, Settings};
@@ -31,8 +31,8 @@ use crate::ids::{Generation, SessionId};
 use crate::limits::{GRACE, HOST_QUEUE_HIGH, LAST_FLUSH, REAP_WAIT, TOOL_QUEUE_HIGH};
 use crate::log::Level;
 
+mod processes;
 mod reading;
-mod tools;
 
 const HOST_INPUT: Token = Token(0);
 const HOST_OUTPUT: Token = Token(1);
@@ -55,7 +55,7 @@ pub(super) struct EventLoop {
     outputs: Outputs,
     host: Host,
     /// Those that were started and have not ended.
-    tools: Vec<Tool>,
+    processes: Vec<ToolProcess>,
     /// Those that could not be started; the bridge learns it with the next turn.
     failed_starts: VecDeque<(Generation, String)>,
     pool: Pool,
@@ -99,7 +99,7 @@ impl EventLoop {
             bridge: Bridge::new(settings.bridge.clone()),
             outputs: Outputs::new(),
             host,
-            tools: Vec::new(),
+            processes: Vec::new(),
             failed_starts: VecDeque::new(),
             pool: Pool::new(waker),
             signals,
@@ -123,7 +123,7 @@ impl EventLoop {
 
     /// Serves until the bridge is done.
     pub(super) fn run(mut self) -> Result<(), Error> {
-        self.tell(Input::SessionOpened(STDIO));
+        self.hand_in(Input::SessionOpened(STDIO));
         self.act();
         let mut events = Events::with_capacity(64);
         while !self.is_done() {
@@ -151,22 +151,23 @@ impl EventLoop {
         }
         if self.ends_by.is_none() {
             self.read_host();
-            for index in 0..self.tools.len() {
+            for index in 0..self.processes.len() {
                 self.read_tool(index);
             }
             self.take_results();
             self.take_file_changes();
             while let Some((generation, how)) = self.failed_starts.pop_front() {
-                self.tell(Input::ToolExited { generation, how, stderr: String::new() });
+                self.hand_in(Input::ToolExited { generation, how, stderr: String::new() });
             }
             if self.bridge.deadline().is_some_and(|deadline| deadline <= self.now) {
-                self.tell(Input::Tick);
+                self.hand_in(Input::Tick);
             }
         }
         self.act();
     }
 
-    fn tell(&mut self, input: Input<'_>) {
+    /// Gives the bridge something to decide about.
+    fn hand_in(&mut self, input: Input<'_>) {
         if matches!(input, Input::Stop { .. } | Input::SessionClosed(_)) {
             self.ending_since.get_or_insert(self.now);
         }
@@ -180,7 +181,7 @@ impl EventLoop {
             return Some(end.saturating_duration_since(Instant::now()));
         }
         let is_busy = self.host.is_readable() && self.reads_host()
-            || self.tools.iter().any(|tool| {
+            || self.processes.iter().any(|tool| {
                 let is_readable = tool.connection.as_ref().is_some_and(|it| it.ready.is_readable());
                 is_readable && self.reads_tools() || tool.has_printed()
             })
@@ -228,8 +229,8 @@ impl EventLoop {
     fn take_signals(&mut self) {
         for signal in self.signals.take() {
             match signal {
-                Signal::Stop(name) => self.tell(Input::Stop { reason: name.into() }),
-                Signal::Restart => self.tell(Input::Reload { cause: "SIGUSR1 came".into() }),
+                Signal::Stop(name) => self.hand_in(Input::Stop { reason: name.into() }),
+                Signal::Restart => self.hand_in(Input::Reload { cause: "SIGUSR1 came".into() }),
                 Signal::Child => self.reap(),
             }
         }
@@ -241,12 +242,12 @@ impl EventLoop {
         loop {
             self.carry_out();
             let registry = self.poll.registry();
-            for connection in self.tools.iter_mut().filter_map(|tool| tool.connection.as_mut()) {
+            for connection in self.processes.iter_mut().filter_map(|tool| tool.connection.as_mut()) {
                 connection.flush(registry);
             }
             self.host.flush(registry);
             if self.host.closes_now() {
-                self.tell(Input::SessionClosed(self.host.session));
+                self.hand_in(Input::SessionClosed(self.host.session));
             }
             if self.outputs.is_empty() {
                 break;
@@ -258,7 +259,7 @@ impl EventLoop {
         self.console.report(self.now);
         self.console.flush(self.poll.registry());
         self.host_is_slow = is_slow(self.host_is_slow, self.host.waiting(), HOST_QUEUE_HIGH);
-        let connections = self.tools.iter().filter_map(|tool| tool.connection.as_ref());
+        let connections = self.processes.iter().filter_map(|tool| tool.connection.as_ref());
         let waiting = connections.map(|connection| connection.waiting()).max().unwrap_or(0);
         self.tool_is_slow = is_slow(self.tool_is_slow, waiting, TOOL_QUEUE_HIGH);
     }
@@ -272,14 +273,15 @@ impl EventLoop {
                 }
                 Output::Host { .. } => {}
                 Output::Tool { generation, frame } => {
-                    if let Some(connection) = self.tool(generation).and_then(|tool| tool.connection.as_mut())
+                    if let Some(connection) =
+                        self.tool_process(generation).and_then(|tool| tool.connection.as_mut())
                     {
                         connection.send(frame);
                     }
                 }
                 Output::Start(generation) => self.start(generation),
                 Output::Kill { generation, now } => {
-                    if let Some(tool) = self.tool(generation) {
+                    if let Some(tool) = self.tool_process(generation) {
                         tool.kill(if now { libc::SIGKILL } else { libc::SIGTERM });
                     }
                 }
@@ -309,7 +311,7 @@ impl EventLoop {
     /// Leaves nothing behind: no process, no socket. The few milliseconds until the killed are
     /// gone are waited for, since whoever waits for us may look.
     fn end(&mut self) {
-        for mut tool in self.tools.drain(..) {
+        for mut tool in self.processes.drain(..) {
             tool.kill(libc::SIGKILL);
         }
         let deadline = Instant::now() + REAP_WAIT;

@@ -7,7 +7,7 @@ use crate::ids::Route;
 use crate::limits::READ_BUDGET;
 use crate::os::pool::{Done, Work};
 use crate::os::ready::Progress;
-use crate::os::tool::Tool;
+use crate::os::tool_process::ToolProcess;
 
 impl EventLoop {
     /// Hands what the host said to the bridge: one buffer full, or a large line's share.
@@ -27,7 +27,7 @@ impl EventLoop {
             }
         }
         if self.host.closes_now() {
-            self.tell(Input::SessionClosed(self.host.session));
+            self.hand_in(Input::SessionClosed(self.host.session));
         }
     }
 
@@ -55,7 +55,7 @@ impl EventLoop {
         if self.reads_tools() {
             self.read_connection(index, READ_BUDGET, false);
         }
-        let tool = &mut self.tools[index];
+        let tool = &mut self.processes[index];
         if tool.has_printed() {
             tool.show_printed(&mut self.console, self.now);
         }
@@ -63,7 +63,7 @@ impl EventLoop {
 
     /// Reads until something came that the bridge can work on, or to the end if `is_last`.
     pub(super) fn read_connection(&mut self, index: usize, budget: usize, is_last: bool) {
-        let Tool { connection: slot, generation, .. } = &mut self.tools[index];
+        let ToolProcess { connection: slot, generation, .. } = &mut self.processes[index];
         let generation = *generation;
         let Some(connection) = slot else { return };
         let mut left = budget;
@@ -95,19 +95,19 @@ impl EventLoop {
         }
         if let Some(reason) = reason {
             *slot = None;
-            self.tell(Input::ToolDisconnected { generation, reason });
+            self.hand_in(Input::ToolDisconnected { generation, reason });
         }
     }
 
     pub(super) fn take_results(&mut self) {
         while let Some(done) = self.pool.take() {
             match done {
-                Done::Bridge(done) => self.tell(Input::JobDone(done)),
+                Done::Bridge(done) => self.hand_in(Input::JobDone(done)),
                 Done::Parsed(session, message) => {
                     self.host.note_parsed();
-                    self.tell(Input::Host { route: Route::session(session), message });
+                    self.hand_in(Input::Host { route: Route::session(session), message });
                     if self.host.closes_now() {
-                        self.tell(Input::SessionClosed(session));
+                        self.hand_in(Input::SessionClosed(session));
                     }
                 }
             }

@@ -25,7 +25,7 @@ use crate::wire::envelope::Reader;
 
 /// One generation.
 #[derive(Debug)]
-pub(super) struct Tool {
+pub(super) struct ToolProcess {
     pub(super) generation: Generation,
     /// Also the id of its process group.
     pub(super) pid: i32,
@@ -70,7 +70,7 @@ impl Part {
     }
 }
 
-impl Tool {
+impl ToolProcess {
     /// Starts it, listening for it first.
     pub(super) fn start(
         launch: &Launch,

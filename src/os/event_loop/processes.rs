@@ -15,12 +15,12 @@ use crate::os::Settings;
 use crate::os::build::Built;
 use crate::os::child;
 use crate::os::sys::{self, Ended};
-use crate::os::tool::{Part, Tool};
+use crate::os::tool_process::{Part, ToolProcess};
 use crate::os::watch::Watcher;
 
 impl EventLoop {
-    pub(super) fn tool(&mut self, generation: Generation) -> Option<&mut Tool> {
-        self.tools.iter_mut().find(|tool| tool.generation == generation)
+    pub(super) fn tool_process(&mut self, generation: Generation) -> Option<&mut ToolProcess> {
+        self.processes.iter_mut().find(|tool| tool.generation == generation)
     }
 
     /// Starts a tool process, or its build if it has one.
@@ -38,11 +38,11 @@ impl EventLoop {
         let tool = match &launch.build {
             Some(build) if built.is_none() => {
                 self.console.log(Level::Info, &format!("building: {}", build.shown));
-                Tool::build(build, &variables, generation, self.now)
+                ToolProcess::build(build, &variables, generation, self.now)
                     .and_then(|tool| tool.register(registry, FIRST_TOOL))
                     .map_err(|error| could_not("built", error))?
             }
-            _ => Tool::start(launch, built, &variables, socket.as_deref(), generation, max)
+            _ => ToolProcess::start(launch, built, &variables, socket.as_deref(), generation, max)
                 .and_then(|tool| tool.register(registry, FIRST_TOOL))
                 .map_err(|error| could_not("started", error))?,
         };
@@ -52,23 +52,25 @@ impl EventLoop {
                 self.console.log(Level::Warning, warning);
             }
         }
-        self.tools.push(tool);
+        self.processes.push(tool);
         Ok(())
     }
 
     /// The program that was built takes the place of its build.
     fn launch(&mut self, generation: Generation, built: Built) {
         match self.try_start(generation, Some(built)) {
-            Ok(()) => self.tell(Input::ToolLaunched(generation)),
-            Err(how) => self.tell(Input::ToolExited { generation, how, stderr: String::new() }),
+            Ok(()) => self.hand_in(Input::ToolLaunched(generation)),
+            Err(how) => self.hand_in(Input::ToolExited { generation, how, stderr: String::new() }),
         }
     }
 
     pub(super) fn note_tool(&mut self, token: Token, event: &Event) {
         let Some((generation, part)) = Part::of(token, FIRST_TOOL) else { return };
         // One that has ended within this turn is not there any more.
-        let Some(index) = self.tools.iter().position(|tool| tool.generation == generation) else { return };
-        self.tools[index].note(part, event);
+        let Some(index) = self.processes.iter().position(|tool| tool.generation == generation) else {
+            return;
+        };
+        self.processes[index].note(part, event);
         if part == Part::Socket {
             self.accept(index);
         }
@@ -76,17 +78,17 @@ impl EventLoop {
 
     /// Lets a tool process in if it knocks.
     fn accept(&mut self, index: usize) {
-        let (tool, max) = (&mut self.tools[index], self.settings.bridge.message_max);
+        let (tool, max) = (&mut self.processes[index], self.settings.bridge.message_max);
         if tool.accept(max, self.poll.registry(), FIRST_TOOL, &mut self.console) {
             let generation = tool.generation;
-            self.tell(Input::ToolConnected(generation));
+            self.hand_in(Input::ToolConnected(generation));
         }
     }
 
     /// Reaps all that ended. Of a tool process everything that it said is read before.
     pub(super) fn reap(&mut self) {
         while let Some(ended) = sys::peek_ended(None) {
-            if let Some(index) = self.tools.iter().position(|tool| tool.pid == ended.pid) {
+            if let Some(index) = self.processes.iter().position(|tool| tool.pid == ended.pid) {
                 self.tool_ended(index, ended);
             }
             if !sys::reap(ended.pid) {
@@ -97,16 +99,16 @@ impl EventLoop {
 
     fn tool_ended(&mut self, index: usize, ended: Ended) {
         // A build that we ended is followed by nothing, even if it was done already.
-        let was_ended = self.tools[index].is_ending;
+        let was_ended = self.processes[index].is_ending;
         // The leader is not reaped yet, so its group's id is nobody else's.
-        self.tools[index].kill(libc::SIGKILL);
+        self.processes[index].kill(libc::SIGKILL);
         // It may have connected, spoken and ended since the poll was asked last.
         self.accept(index);
-        if let Some(connection) = &mut self.tools[index].connection {
+        if let Some(connection) = &mut self.processes[index].connection {
             connection.ready.note_closed();
             self.read_connection(index, EXIT_DRAIN_MAX, true);
         }
-        let mut tool = self.tools.remove(index);
+        let mut tool = self.processes.remove(index);
         let stderr = tool.finish_printed(&mut self.console, self.now);
         let mut how = child::describe(ended.how);
         if let Some(building) = tool.building.take() {
@@ -120,7 +122,7 @@ impl EventLoop {
                 Err(problem) => how = problem,
             }
         }
-        self.tell(Input::ToolExited { generation: tool.generation, how, stderr });
+        self.hand_in(Input::ToolExited { generation: tool.generation, how, stderr });
     }
 
     pub(super) fn watch_files(&mut self) {
@@ -142,7 +144,7 @@ impl EventLoop {
             self.console.log(level, &text);
         }
         if let Some(cause) = watcher.take_cause() {
-            self.tell(Input::Reload { cause: format!("{cause} changed") });
+            self.hand_in(Input::Reload { cause: format!("{cause} changed") });
         }
     }
 }
