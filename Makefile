@@ -72,9 +72,9 @@ static: ## Build the static bridge: target/static/pmcp.
 		echo "that is more than $(STATIC_MAX) bytes"; exit 1; \
 	fi
 
-bench: build static ## Measure the bridge beside a do-nothing server and one without a bridge.
+bench: static ## Measure the static bridge beside a do-nothing server and one without a bridge.
 	$(CARGO) build --release --locked --manifest-path bench/Cargo.toml --target-dir $(OUT)/bench
-	$(OUT)/bench/release/load --pmcp $(OUT)/release/pmcp --static $(OUT)/static/pmcp $(BENCH)
+	$(OUT)/bench/release/load --pmcp $(OUT)/static/pmcp --static $(OUT)/static/pmcp $(BENCH)
 
 clean: ## Remove everything that was built.
 	$(CARGO) clean
