@@ -16,6 +16,7 @@ use crate::watch::rules::Rules;
 
 mod build;
 mod child;
+mod connection;
 mod console;
 mod descendants;
 mod environment;
