@@ -34,7 +34,8 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::cli::args::{self, Flag};
+    use crate::cli::args;
+    use crate::cli::flag::Flag;
     use crate::cli::quantity;
     use crate::limits;
 

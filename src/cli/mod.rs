@@ -1,9 +1,9 @@
 //! The command line: what was typed becomes what will be done.
 //!
-//! What lives here: the commands and flags ([`args`]), what they mean ([`settings`]), how a file
-//! becomes a command line ([`runtime`]), which folder is its project ([`project`]) and what is
-//! watched of it ([`watched`]), the help texts ([`help`]), and what a person asks when nothing
-//! works ([`doctor`]). What does not: anything that happens once the bridge runs. Imports:
+//! What lives here: the commands ([`args`]) and flags ([`flag`]), what they mean ([`settings`]),
+//! how a file becomes a command line ([`runtime`]), which folder is its project ([`project`]) and
+//! what is watched of it ([`watched`]), the help texts ([`help`]), and what a person asks when
+//! nothing works ([`doctor`]). What does not: anything that happens once the bridge runs. Imports:
 //! everything below.
 //!
 //! Two stages: [`args::parse`] turns words into a [`args::Command`] and touches nothing;
@@ -12,6 +12,7 @@
 
 pub mod args;
 pub mod doctor;
+pub mod flag;
 pub mod help;
 pub mod project;
 pub mod quantity;

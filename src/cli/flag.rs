@@ -1,0 +1,173 @@
+//! The flags of the command line: which there are, how they are spelled, whose they are.
+
+/// The flags. Only what is in [`Flag::ALL`] (or in [`Flag::DOCTOR`]) can be parsed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flag {
+    /// Which command starts the file.
+    Runtime,
+    /// Where the tool process runs.
+    Cwd,
+    /// One variable of its environment.
+    Env,
+    /// A file of such variables.
+    EnvFile,
+    /// Where the tool process finds us.
+    Socket,
+    /// The server's name.
+    Name,
+    /// The server's version.
+    ServerVersion,
+    /// The file with the server's instructions.
+    Instructions,
+    /// The bound of a message.
+    MaxMessage,
+    /// The bound of a build.
+    BuildTimeout,
+    /// The bound of a start.
+    StartTimeout,
+    /// The bound of a call.
+    CallTimeout,
+    /// What running calls get at the end.
+    Grace,
+    /// How changed files come into effect.
+    HotReload,
+    /// Never two processes at once.
+    Exclusive,
+    /// What the calls of a replaced process get.
+    Drain,
+    /// Which files count as well.
+    Watch,
+    /// Which files and folders do not count.
+    Ignore,
+    /// How often files are looked at.
+    Poll,
+    /// How the host is reached.
+    Transport,
+    /// How `pmcp doctor` tells what it found.
+    Format,
+    /// The least important lines shown.
+    LogLevel,
+    /// All lines.
+    Verbose,
+    /// Only errors.
+    Quiet,
+    /// The help text.
+    Help,
+    /// The version.
+    Version,
+}
+
+impl Flag {
+    /// Those of `doctor`.
+    pub const DOCTOR: [Flag; 9] = [
+        Flag::Runtime,
+        Flag::Cwd,
+        Flag::Env,
+        Flag::EnvFile,
+        Flag::BuildTimeout,
+        Flag::StartTimeout,
+        Flag::Format,
+        Flag::Help,
+        Flag::Version,
+    ];
+
+    /// Those of `run` and `dev`.
+    pub const ALL: [Flag; 25] = [
+        Flag::Runtime,
+        Flag::Cwd,
+        Flag::Env,
+        Flag::EnvFile,
+        Flag::Socket,
+        Flag::Name,
+        Flag::ServerVersion,
+        Flag::Instructions,
+        Flag::MaxMessage,
+        Flag::BuildTimeout,
+        Flag::StartTimeout,
+        Flag::CallTimeout,
+        Flag::Grace,
+        Flag::HotReload,
+        Flag::Exclusive,
+        Flag::Drain,
+        Flag::Watch,
+        Flag::Ignore,
+        Flag::Poll,
+        Flag::Transport,
+        Flag::LogLevel,
+        Flag::Verbose,
+        Flag::Quiet,
+        Flag::Help,
+        Flag::Version,
+    ];
+
+    /// Those that `dev` alone has: `run` never watches.
+    pub const DEV: [Flag; 3] = [Flag::Watch, Flag::Ignore, Flag::Poll];
+
+    /// The name behind two dashes.
+    pub const fn long(self) -> &'static str {
+        match self {
+            Flag::Runtime => "runtime",
+            Flag::Cwd => "cwd",
+            Flag::Env => "env",
+            Flag::EnvFile => "env-file",
+            Flag::Socket => "socket",
+            Flag::Name => "name",
+            Flag::ServerVersion => "server-version",
+            Flag::Instructions => "instructions",
+            Flag::MaxMessage => "max-message",
+            Flag::BuildTimeout => "build-timeout",
+            Flag::Format => "format",
+            Flag::StartTimeout => "start-timeout",
+            Flag::CallTimeout => "call-timeout",
+            Flag::Grace => "grace",
+            Flag::HotReload => "hot-reload",
+            Flag::Exclusive => "exclusive",
+            Flag::Drain => "drain",
+            Flag::Watch => "watch",
+            Flag::Ignore => "ignore",
+            Flag::Poll => "poll",
+            Flag::Transport => "transport",
+            Flag::LogLevel => "log-level",
+            Flag::Verbose => "verbose",
+            Flag::Quiet => "quiet",
+            Flag::Help => "help",
+            Flag::Version => "version",
+        }
+    }
+
+    /// The letter behind one dash.
+    pub const fn short(self) -> Option<char> {
+        match self {
+            Flag::Verbose => Some('v'),
+            Flag::Quiet => Some('q'),
+            Flag::Help => Some('h'),
+            Flag::Version => Some('V'),
+            _ => None,
+        }
+    }
+
+    /// What its value is called in the help text; `None` for a switch.
+    pub const fn value(self) -> Option<&'static str> {
+        match self {
+            Flag::Runtime => Some("CMD"),
+            Flag::Cwd => Some("DIR"),
+            Flag::Env => Some("NAME=VALUE"),
+            Flag::Format => Some("FORMAT"),
+            Flag::Socket => Some("PATH"),
+            Flag::Name | Flag::Transport => Some("NAME"),
+            Flag::ServerVersion => Some("V"),
+            Flag::Instructions | Flag::EnvFile => Some("FILE"),
+            Flag::MaxMessage => Some("SIZE"),
+            Flag::HotReload => Some("MODE"),
+            Flag::BuildTimeout
+            | Flag::StartTimeout
+            | Flag::CallTimeout
+            | Flag::Grace
+            | Flag::Drain
+            | Flag::Poll => Some("TIME"),
+            Flag::Watch | Flag::Ignore => Some("GLOB"),
+            Flag::LogLevel => Some("LEVEL"),
+            Flag::Exclusive | Flag::Verbose | Flag::Quiet | Flag::Help | Flag::Version => None,
+        }
+    }
+}
