@@ -1,4 +1,4 @@
-//! Every bound of the program, with its reason. Times are [`Duration`]s, sizes are bytes.
+//! Every bound that a peer can meet, with its reason. Times are [`Duration`]s, sizes are bytes.
 
 use std::time::Duration;
 
@@ -36,6 +36,13 @@ pub const PIPE_SIZE: i32 = 1024 * 1024;
 /// First size of a connection's read buffer, and what it shrinks back to.
 pub const READ_BUFFER: usize = 64 * 1024;
 
+/// What is read from or written to a pipe at once that cannot be made non-blocking: what `poll(2)`
+/// promises to take without blocking (`PIPE_BUF`).
+pub const PIPE_PIECE: usize = 4096;
+
+/// What is read at once of what a tool process prints.
+pub const PRINTED_BUFFER: usize = 8 * 1024;
+
 /// What one source may deliver in one turn of the loop before the others have theirs.
 pub const READ_BUDGET: usize = 1024 * 1024;
 
@@ -62,6 +69,21 @@ pub const TRANSFERS_MAX: usize = 64;
 /// message): otherwise each could hold that much.
 pub const TRANSFERS_BYTES_MAX: usize = 256 * 1024 * 1024;
 
+/// A chunked transfer gets this much room (or a sixteenth of what it claims) before it has shown
+/// anything.
+pub const TRANSFER_FIRST_STEP: usize = 64 * 1024;
+
+/// A transfer under a longer id is refused and not remembered: such an id is not one of ours.
+pub const TRANSFER_ID_MAX: usize = 256;
+
+/// A large body is first given this much room (or a sixteenth of what it claims); only when that
+/// has arrived does it get the whole.
+pub const FRAME_FIRST_STEP: usize = 1024 * 1024;
+
+/// Decoders of zstd should support windows of up to this size (RFC 8878, section 3.1.1.1.2), even
+/// if no message may be that long.
+pub const ZSTD_WINDOW_MIN: usize = 8 * 1024 * 1024;
+
 /// Fields of one message of a tool process, entries of lists included. In memory an entry takes
 /// some hundred bytes even if it is empty.
 pub const ENTRIES_MAX: usize = 65_536;
@@ -83,6 +105,13 @@ pub const UNKNOWN_NAMES_MAX: usize = 1024;
 
 /// Middleware that one tool process may register.
 pub const MIDDLEWARE_MAX: usize = 64;
+
+/// What `maxTokens` of a sampling request is when the tool does not say; it must be there, and it
+/// is the host's money.
+pub const SAMPLING_TOKENS: i32 = 1000;
+
+/// Characters of a peer's text that are quoted in an error.
+pub const SHOWN_MAX: usize = 200;
 
 /// Requests in one JSON-RPC batch.
 pub const BATCH_MAX: usize = 1024;
@@ -274,6 +303,7 @@ pub const SDK_QUICK: Duration = Duration::from_micros(50);
 pub const SDK_TICK: Duration = Duration::from_millis(1);
 
 const _: () = assert!(READ_BUFFER < LARGE_MIN);
+const _: () = assert!(TRANSFER_FIRST_STEP < FRAME_FIRST_STEP && FRAME_FIRST_STEP < MESSAGE_MAX);
 const _: () = assert!(SDK_QUICK.as_micros() < SDK_TICK.as_micros());
 const _: () = assert!(LARGE_MIN < MESSAGE_MAX);
 const _: () = assert!(FLAG_MESSAGE_MIN < MESSAGE_MAX && MESSAGE_MAX < FLAG_MESSAGE_MAX);

@@ -8,7 +8,7 @@ use serde_json::error::Category;
 use serde_json::value::RawValue;
 
 use super::json::{self, Kind, Object};
-use crate::limits::BATCH_MAX;
+use crate::limits::{BATCH_MAX, SHOWN_MAX};
 
 /// The id of a host's request: the JSON token exactly as the host spelled it.
 ///
@@ -93,9 +93,8 @@ impl fmt::Display for RpcError {
     }
 }
 
-/// A peer's text as it is quoted in an error: at most 200 characters of it.
+/// A peer's text as it is quoted in an error: at most [`SHOWN_MAX`] characters of it.
 pub fn shown(text: &str) -> Cow<'_, str> {
-    const SHOWN_MAX: usize = 200;
     match text.char_indices().nth(SHOWN_MAX) {
         None => Cow::Borrowed(text),
         Some((end, _)) => Cow::Owned(format!("{}…", &text[..end])),

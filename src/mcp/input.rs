@@ -6,10 +6,8 @@ use serde_json::value::RawValue;
 use super::content;
 use crate::jsonrpc::json::{self, Array, Kind, Object};
 use crate::jsonrpc::message::write_request;
+use crate::limits::SAMPLING_TOKENS;
 use crate::wire::protomcp::{ListRootsResponse, RootDef, SamplingRequest, SamplingResponse};
-
-/// What `maxTokens` is when the tool does not say; it must be there.
-const MAX_TOKENS: i32 = 1000;
 
 /// Appends a whole `sampling/createMessage` request. `sampling_tools` says whether the host takes
 /// tools in it.
@@ -71,7 +69,7 @@ fn write_sampling_params(
         params.raw(name, value.get());
     }
     if !has_max_tokens {
-        params.number("maxTokens", if request.max_tokens > 0 { request.max_tokens } else { MAX_TOKENS });
+        params.number("maxTokens", if request.max_tokens > 0 { request.max_tokens } else { SAMPLING_TOKENS });
     }
     params.close();
     Ok(())

@@ -20,10 +20,8 @@ use mio::{Interest, Registry, Token};
 
 use super::sys;
 use crate::buffer::WriteQueue;
+use crate::limits::PIPE_PIECE;
 use crate::limits::PIPE_SIZE;
-
-/// What `poll(2)` promises to take without blocking (`PIPE_BUF`).
-const PIECE: usize = 4096;
 
 /// One of the three, with the way to use it.
 #[derive(Debug)]
@@ -122,7 +120,7 @@ impl Stdio {
             Way::Socket => sys::receive(fd, buffer)?,
             Way::Ask if !sys::is_ready(fd, false) => return Err(io::ErrorKind::WouldBlock.into()),
             Way::Ask => {
-                let length = buffer.len().min(PIECE);
+                let length = buffer.len().min(PIPE_PIECE);
                 sys::read(fd, &mut buffer[..length])?
             }
         };
@@ -136,7 +134,7 @@ impl Stdio {
             Way::Own | Way::Always => sys::write(fd, bytes),
             Way::Socket => sys::send(fd, bytes),
             Way::Ask if !sys::is_ready(fd, true) => Err(io::ErrorKind::WouldBlock.into()),
-            Way::Ask => sys::write(fd, &bytes[..bytes.len().min(PIECE)]),
+            Way::Ask => sys::write(fd, &bytes[..bytes.len().min(PIPE_PIECE)]),
         }
     }
 }

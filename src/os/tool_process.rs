@@ -18,7 +18,7 @@ use super::sys;
 use super::tool_socket::{Accepted, ToolSocket};
 use super::{Build, Launch};
 use crate::ids::Generation;
-use crate::limits::{BUILD_LINE_MAX, EXIT_DRAIN_MAX, READ_BUFFER};
+use crate::limits::{BUILD_LINE_MAX, EXIT_DRAIN_MAX, PRINTED_BUFFER, READ_BUFFER};
 use crate::log::Level;
 
 /// One generation.
@@ -251,7 +251,7 @@ impl Printed {
 
     /// Reads up to about `budget` bytes and shows their lines.
     fn show(&mut self, budget: usize, mut show: impl FnMut(&[u8])) {
-        let mut buffer = [0; 8 * 1024];
+        let mut buffer = [0; PRINTED_BUFFER];
         let mut left = budget;
         while left > 0
             && self.ready.is_readable()

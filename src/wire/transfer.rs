@@ -8,14 +8,7 @@ use std::collections::HashMap;
 
 use super::envelope::{Field, Payload, Received};
 use super::protomcp::{RawHeader, StreamChunk, StreamHeader};
-use crate::limits::{TRANSFERS_BYTES_MAX, TRANSFERS_MAX};
-
-/// An id longer than this is not ours, and not worth remembering for its later chunks.
-const REQUEST_ID_MAX: usize = 256;
-
-/// A chunked transfer gets this much room (or a sixteenth of what it claims) before it has shown
-/// anything.
-const FIRST_STEP: usize = 64 * 1024;
+use crate::limits::{TRANSFER_FIRST_STEP, TRANSFER_ID_MAX, TRANSFERS_BYTES_MAX, TRANSFERS_MAX};
 
 /// The transfers of one tool process.
 #[derive(Debug)]
@@ -84,7 +77,7 @@ impl Transfers {
         } else if self.open >= TRANSFERS_MAX {
             format!("more than {TRANSFERS_MAX} streams are open at once")
         } else if let Some(field) = field(&header.field_name) {
-            let bytes = Vec::with_capacity(total.min(FIRST_STEP.max(total / 16)));
+            let bytes = Vec::with_capacity(total.min(TRANSFER_FIRST_STEP.max(total / 16)));
             self.open += 1;
             self.held += request_id.len();
             self.by_request.insert(request_id, Transfer::Open { field, total, bytes });
@@ -178,7 +171,7 @@ impl Transfers {
             let held = bytes.len();
             self.close(&request_id, held);
         }
-        if request_id.len() <= REQUEST_ID_MAX {
+        if request_id.len() <= TRANSFER_ID_MAX {
             if self.by_request.len() - self.open >= TRANSFERS_MAX {
                 // Refused ones that never end are forgotten; should they go on after all, they are
                 // reported again.
@@ -365,7 +358,7 @@ mod tests {
             assert_eq!(transfers.chunk(id, chunk(b"a", false)), None);
             assert!(transfers.by_request.len() <= TRANSFERS_MAX * 2);
         }
-        let long = "x".repeat(REQUEST_ID_MAX + 1);
+        let long = "x".repeat(TRANSFER_ID_MAX + 1);
         for _ in 0..2 {
             assert!(transfers.chunk(long.clone(), chunk(b"a", false)).is_some());
         }

@@ -5,8 +5,7 @@ use std::fmt;
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 
-/// Decoders should support windows of up to this size (RFC 8878, section 3.1.1.1.2).
-const WINDOW_MIN: usize = 8 * 1024 * 1024;
+use crate::limits::ZSTD_WINDOW_MIN;
 
 /// Why a payload could not be inflated.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,7 +50,7 @@ pub fn inflate(bytes: &[u8], max: usize) -> Result<Vec<u8>, InflateError> {
     let mut input = bytes;
     let mut out = Vec::new();
     let mut decoder = FrameDecoder::new();
-    decoder.set_max_window_size(max.max(WINDOW_MIN) as u64);
+    decoder.set_max_window_size(max.max(ZSTD_WINDOW_MIN) as u64);
     if input.is_empty() {
         return Err(corrupt("it is empty"));
     }

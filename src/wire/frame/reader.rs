@@ -4,11 +4,7 @@ use std::borrow::Cow;
 
 use super::{FrameError, HEADER};
 use crate::buffer::ReadBuffer;
-use crate::limits::LARGE_MIN;
-
-/// A large body is first given this much room (or a sixteenth of what it claims); only when that
-/// has arrived does it get the whole.
-const FIRST_STEP: usize = 1024 * 1024;
+use crate::limits::{FRAME_FIRST_STEP, LARGE_MIN};
 
 /// What a [`FrameReader`] cut out of the stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,7 +63,7 @@ struct Filling {
 
 impl Filling {
     fn new(size: usize, raw: bool) -> Self {
-        let room = size.min(FIRST_STEP.max(size / 16));
+        let room = size.min(FRAME_FIRST_STEP.max(size / 16));
         Self { bytes: vec![0; room], filled: 0, size, raw }
     }
 
