@@ -28,11 +28,12 @@
 //!
 //! # One call, from end to end
 //!
-//! [`os`] reads a line from standard input, [`front`] cuts it, [`mcp::request`] makes it a typed
-//! request, [`bridge::Bridge::handle`] decides: it queues the call until the tool process is free
-//! and then outputs a frame, made by [`wire::envelope::call_frame`]. [`os`] writes it to the
-//! socket. The answer comes back as [`wire::envelope::Received`], the bridge runs the middleware
-//! that is left, and [`mcp::tool::write_call_result`] spells the result for the host's revision.
+//! [`os`] reads from standard input, [`front::json_lines`] cuts lines (by [`jsonrpc::line`]) and
+//! [`mcp::request`] makes them typed requests. [`bridge::Bridge::handle`] decides: it queues the
+//! call until the tool process is free and then outputs a frame, made by
+//! [`wire::call::call_frame`]. [`os`] writes it to the socket. The answer comes back as
+//! [`wire::envelope::Received`], the bridge runs the middleware that is left, and
+//! [`mcp::call::write_call_result`] spells the result for the host's revision.
 //!
 //! # Words
 //!

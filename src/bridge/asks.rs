@@ -5,7 +5,7 @@ use std::time::Instant;
 use crate::ids::{AskId, CallId, Generation};
 use crate::limits::{CANCEL_HOLD, LIST_TIMEOUT, MIDDLEWARE_TIMEOUT};
 use crate::log::Level;
-use crate::wire::envelope::call_frame;
+use crate::wire::call::call_frame;
 use crate::wire::frame;
 use crate::wire::protomcp::{
     CancelRequest, Envelope, ListPromptsRequest, ListResourceTemplatesRequest, ListResourcesRequest,

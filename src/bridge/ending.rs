@@ -5,7 +5,7 @@ use std::time::Instant;
 use crate::ids::CallId;
 use crate::jsonrpc::message::{RpcError, write_result};
 use crate::log::Level;
-use crate::mcp::tool::write_text_error;
+use crate::mcp::call::write_text_error;
 
 use super::call::{Call, Stage, Work};
 use super::{Bridge, Outputs, log};

@@ -5,9 +5,11 @@ use std::sync::Arc;
 use crate::ids::{CallId, Generation};
 use crate::jsonrpc::message::{RequestId, write_result};
 use crate::mcp::call::Note;
+use crate::mcp::call::{self, CallAnswer};
 use crate::mcp::revision::Revision;
-use crate::mcp::tool::{self, CallAnswer, Tool};
-use crate::wire::envelope::{CallResult, Field, Payload};
+use crate::mcp::tool::Tool;
+use crate::wire::call::CallResult;
+use crate::wire::envelope::{Field, Payload};
 use crate::wire::{protomcp::ToolError, zstd};
 
 /// Makes a call's result out of large or compressed bytes.
@@ -55,7 +57,7 @@ impl Render {
         let answer = CallAnswer { note: self.note.as_deref(), ..*answer };
         let mut out = Vec::new();
         write_result(&mut out, &self.id, |out| {
-            tool::write_call_result(out, self.revision, self.tool.as_deref(), &answer);
+            call::write_call_result(out, self.revision, self.tool.as_deref(), &answer);
         });
         out
     }

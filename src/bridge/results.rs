@@ -6,8 +6,9 @@ use std::time::Instant;
 use crate::ids::{CallId, Generation};
 use crate::limits::LARGE_MIN;
 use crate::log::Level;
-use crate::mcp::tool::CallAnswer;
-use crate::wire::envelope::{CallResult, Payload};
+use crate::mcp::call::CallAnswer;
+use crate::wire::call::CallResult;
+use crate::wire::envelope::Payload;
 
 use super::asks::unasked;
 use super::call::{Call, Stage, Work};

@@ -7,8 +7,6 @@ use super::schema;
 use crate::jsonrpc::json::{Array, Object};
 use crate::wire::protomcp::ToolDefinition;
 
-pub use super::call::{CallAnswer, write_call_result, write_text_error};
-
 /// A tool as hosts see it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tool {

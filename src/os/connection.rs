@@ -133,7 +133,8 @@ mod tests {
     use mio::{Events, Poll};
 
     use super::*;
-    use crate::wire::envelope::{Received, call_frame};
+    use crate::wire::call::call_frame;
+    use crate::wire::envelope::Received;
 
     fn pair(poll: &Poll) -> (Connection, Peer) {
         let (ours, peer) = Peer::pair().unwrap();

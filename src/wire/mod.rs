@@ -10,7 +10,7 @@ pub mod protomcp;
 pub mod frame;
 
 #[cfg(feature = "bridge")]
-mod call;
+pub mod call;
 #[cfg(feature = "bridge")]
 pub mod envelope;
 #[cfg(feature = "bridge")]

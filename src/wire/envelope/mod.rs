@@ -7,8 +7,7 @@ use std::fmt;
 use prost::Message;
 use prost::encoding::{DecodeContext, decode_key, decode_varint, skip_field};
 
-use super::call::tag;
-pub use super::call::{CallResult, DecodeError, call_frame};
+use super::call::{DecodeError, tag};
 use super::frame::FrameError;
 use super::protomcp;
 use crate::limits::{ENTRIES_MAX, PROMPT_LIST_MAX, RAW_DISCARD_MAX};
