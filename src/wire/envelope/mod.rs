@@ -19,7 +19,8 @@ pub use reader::Reader;
 /// What came from a tool process.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Received<'a> {
-    /// A whole envelope whose message is a call's result; [`CallResult::decode`] reads it.
+    /// A whole envelope whose message is a call's result; [`CallResult::decode`](super::call::CallResult::decode)
+    /// reads it.
     CallResult {
         /// The envelope's bytes; owned when large.
         frame: Cow<'a, [u8]>,

@@ -108,9 +108,9 @@ fn undecodable(error: DecodeError) -> Received<'static> {
 mod tests {
     use std::borrow::Cow;
 
-    use super::super::CallResult;
     use super::*;
     use crate::limits::{LARGE_MIN, MESSAGE_MAX};
+    use crate::wire::call::CallResult;
     use crate::wire::frame::{HEADER, encode, encode_into};
     use crate::wire::protomcp::{
         CallToolResponse, Envelope, LogMessage, ProgressNotification, RawHeader, StreamChunk, StreamHeader,
