@@ -38,7 +38,7 @@ impl Bridge {
         out: &mut Outputs,
     ) {
         match message {
-            HostMessage::Request { id, request } => {
+            HostMessage::Request { id, request, .. } => {
                 let Some(session) = self.sessions.get(&route.session) else { return };
                 if session.in_flight.contains_key(&id) {
                     let error = error::duplicate_id(id.as_str());
@@ -77,7 +77,7 @@ impl Bridge {
         let outstanding = messages.iter().filter(answered).count();
         let batch = (outstanding > 0).then(|| session.open_batch(route, outstanding));
         for message in messages {
-            if let HostMessage::Request { id, request: Ok(Request::Initialize(_)) } = message {
+            if let HostMessage::Request { id, request: Ok(Request::Initialize(_)), .. } = message {
                 let error = RpcError::invalid_request("initialize must not be part of a batch");
                 self.send_error(route, batch, Some(&id), &error, out);
             } else {
@@ -117,8 +117,8 @@ impl Bridge {
             Request::ListResources { cursor } => Work::List { kind: ListKind::Resources, cursor },
             Request::ListResourceTemplates { cursor } => Work::List { kind: ListKind::Templates, cursor },
             Request::ListPrompts { cursor } => Work::List { kind: ListKind::Prompts, cursor },
-            Request::ReadResource { uri } => Work::Read { uri },
-            Request::GetPrompt { name, arguments } => {
+            Request::ReadResource { uri, .. } => Work::Read { uri },
+            Request::GetPrompt { name, arguments, .. } => {
                 Work::Prompt { name, arguments: arguments.into_owned() }
             }
             Request::Complete(complete) => Work::Complete(complete),
@@ -131,6 +131,16 @@ impl Bridge {
                 chain: Arc::default(),
                 result: None,
             }),
+            Request::Discover
+            | Request::Listen(_)
+            | Request::TaskGet { .. }
+            | Request::TaskUpdate { .. }
+            | Request::TaskCancel { .. }
+            | Request::TaskResult { .. }
+            | Request::TaskList { .. } => {
+                let error = RpcError::method_not_found(request.method());
+                return self.answer_error(&reply, &error, out);
+            }
         };
         self.admit(reply, work, now, out);
     }

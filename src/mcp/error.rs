@@ -1,11 +1,21 @@
 //! The protocol's errors, as responses.
 
-use crate::jsonrpc::json::Object;
+use super::revision;
+use crate::jsonrpc::json::{self, Array, Object};
 use crate::jsonrpc::message::{RpcError, shown};
 use crate::wire::protomcp::ToolError;
 
 /// The code for a resource that does not exist (server/resources, "Error Handling").
 pub const RESOURCE_NOT_FOUND: i32 = -32002;
+
+/// The code for HTTP headers that say something else than the body they come with.
+pub const HEADER_MISMATCH: i32 = -32020;
+
+/// The code for a request that needs something of the host that it does not offer.
+pub const MISSING_CAPABILITY: i32 = -32021;
+
+/// The code for a revision that is not spoken here.
+pub const UNSUPPORTED_VERSION: i32 = -32022;
 
 /// The `error_code` with which a tool process says that there is no such thing.
 pub const NOT_FOUND: &str = "NOT_FOUND";
@@ -18,6 +28,31 @@ pub fn resource_not_found(uri: &str) -> RpcError {
     object.close();
     let message = format!("Resource not found: {}", shown(uri));
     RpcError { data: json_text(data), ..RpcError::new(RESOURCE_NOT_FOUND, message) }
+}
+
+/// A request names a revision that is not spoken this way; the error says which is. Revisions of
+/// the handshake era are not in it, because they are spoken after `initialize` alone.
+pub fn unsupported_version(requested: &str) -> RpcError {
+    let mut data = Vec::new();
+    let mut object = Object::open(&mut data);
+    let mut supported = Array::open(object.member("supported"));
+    json::write_str(supported.element(), revision::MODERN.as_str());
+    supported.close();
+    object.text("requested", &shown(requested));
+    object.close();
+    let message = format!("Unsupported protocol version: {}", shown(requested));
+    RpcError { data: json_text(data), ..RpcError::new(UNSUPPORTED_VERSION, message) }
+}
+
+/// The host does not offer what its request needs; `required` are client capabilities, a JSON
+/// object.
+pub fn missing_capability(required: &str) -> RpcError {
+    let mut data = Vec::new();
+    let mut object = Object::open(&mut data);
+    object.raw("requiredCapabilities", required);
+    object.close();
+    let message = format!("Missing required client capability: {required}");
+    RpcError { data: json_text(data), ..RpcError::new(MISSING_CAPABILITY, message) }
 }
 
 /// There is no tool of this name; `detail` says more (what it may have been renamed to), or is
@@ -37,7 +72,7 @@ pub fn duplicate_id(id: &str) -> RpcError {
 }
 
 /// A batch where the revision has none.
-pub fn no_batches(revision: super::revision::Revision) -> RpcError {
+pub fn no_batches(revision: revision::Revision) -> RpcError {
     let revision = revision.as_str();
     RpcError::invalid_request(format!("Invalid request: revision {revision} has no batches"))
 }
@@ -83,6 +118,16 @@ mod tests {
         let error = resource_not_found("file:///a\"b");
         assert_eq!(error.code, -32002);
         assert_eq!(error.data.as_deref(), Some(r#"{"uri":"file:///a\"b"}"#));
+    }
+
+    #[test]
+    fn modern_errors_say_what_would_do() {
+        let error = unsupported_version("2099-01-01");
+        assert_eq!(error.code, -32022);
+        assert_eq!(error.data.as_deref(), Some(r#"{"supported":["2026-07-28"],"requested":"2099-01-01"}"#));
+        let error = missing_capability(r#"{"sampling":{}}"#);
+        assert_eq!(error.code, -32021);
+        assert_eq!(error.data.as_deref(), Some(r#"{"requiredCapabilities":{"sampling":{}}}"#));
     }
 
     #[test]

@@ -23,4 +23,5 @@ pub mod request;
 pub mod resource;
 pub mod revision;
 pub mod schema;
+pub mod task;
 pub mod tool;

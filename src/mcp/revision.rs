@@ -34,13 +34,8 @@ pub fn negotiate(requested: &str) -> Revision {
 
 impl Revision {
     /// All of them, oldest first.
-    pub const ALL: [Self; 5] = [
-        Self::V2024_11_05,
-        Self::V2025_03_26,
-        Self::V2025_06_18,
-        Self::V2025_11_25,
-        Self::V2026_07_28,
-    ];
+    pub const ALL: [Self; 5] =
+        [Self::V2024_11_05, Self::V2025_03_26, Self::V2025_06_18, Self::V2025_11_25, Self::V2026_07_28];
 
     /// As it is spelled in `protocolVersion`.
     pub const fn as_str(self) -> &'static str {

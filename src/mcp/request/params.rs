@@ -1,46 +1,263 @@
 //! The params of each method, read as leniently as hosts need it.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use serde_json::value::RawValue;
 
-use super::{CallTool, Complete, HostCapabilities, Initialize, Request};
+use super::{CallTool, Complete, Filter, HostCapabilities, Initialize, Request, Retry, TaskWish};
 use crate::jsonrpc::json::{self, Kind};
 use crate::jsonrpc::message::{RpcError, shown};
+use crate::limits::SUBSCRIPTIONS_MAX;
 use crate::mcp::logging::Level;
+use crate::mcp::task::EXTENSION as TASKS_EXTENSION;
 
-pub(super) fn cursor(params: Option<&RawValue>) -> Result<Option<String>, RpcError> {
-    let [cursor] = members("params", params, ["cursor"])?;
-    optional_text("cursor", cursor)
+/// The members of params that some method takes. Read in one scan for all methods, because the
+/// era has to be known before the method is looked at.
+pub(super) struct Params<'a> {
+    pub(super) meta: Option<&'a RawValue>,
+    name: Option<&'a RawValue>,
+    arguments: Option<&'a RawValue>,
+    uri: Option<&'a RawValue>,
+    cursor: Option<&'a RawValue>,
+    input_responses: Option<&'a RawValue>,
+    request_state: Option<&'a RawValue>,
+    task: Option<&'a RawValue>,
+    task_id: Option<&'a RawValue>,
+    notifications: Option<&'a RawValue>,
+    reference: Option<&'a RawValue>,
+    argument: Option<&'a RawValue>,
+    context: Option<&'a RawValue>,
+    level: Option<&'a RawValue>,
+    protocol_version: Option<&'a RawValue>,
+    capabilities: Option<&'a RawValue>,
+    client_info: Option<&'a RawValue>,
 }
 
-pub(super) fn uri(params: Option<&RawValue>) -> Result<String, RpcError> {
-    let [uri] = members("params", params, ["uri"])?;
-    text("uri", uri)
+impl<'a> Params<'a> {
+    pub(super) fn read(params: Option<&'a RawValue>) -> Result<Self, RpcError> {
+        const NAMES: [&str; 17] = [
+            "_meta",
+            "name",
+            "arguments",
+            "uri",
+            "cursor",
+            "inputResponses",
+            "requestState",
+            "task",
+            "taskId",
+            "notifications",
+            "ref",
+            "argument",
+            "context",
+            "level",
+            "protocolVersion",
+            "capabilities",
+            "clientInfo",
+        ];
+        let [
+            meta,
+            name,
+            arguments,
+            uri,
+            cursor,
+            input_responses,
+            request_state,
+            task,
+            task_id,
+            notifications,
+            reference,
+            argument,
+            context,
+            level,
+            protocol_version,
+            capabilities,
+            client_info,
+        ] = members("params", params, NAMES)?;
+        Ok(Self {
+            meta,
+            name,
+            arguments,
+            uri,
+            cursor,
+            input_responses,
+            request_state,
+            task,
+            task_id,
+            notifications,
+            reference,
+            argument,
+            context,
+            level,
+            protocol_version,
+            capabilities,
+            client_info,
+        })
+    }
+
+    pub(super) fn cursor(&self) -> Result<Option<String>, RpcError> {
+        optional_text("cursor", self.cursor)
+    }
+
+    pub(super) fn uri(&self) -> Result<String, RpcError> {
+        text("uri", self.uri)
+    }
+
+    pub(super) fn task_id(&self) -> Result<String, RpcError> {
+        text("taskId", self.task_id)
+    }
+
+    pub(super) fn initialize(&self) -> Result<Initialize, RpcError> {
+        let (client_name, client_version) = implementation(self.client_info);
+        Ok(Initialize {
+            protocol_version: text("protocolVersion", self.protocol_version)?,
+            capabilities: host_capabilities(self.capabilities),
+            client_name,
+            client_version,
+        })
+    }
+
+    /// The call without its progress token, which lies in `_meta`.
+    pub(super) fn call_tool(&self, is_modern: bool) -> Result<CallTool<'a>, RpcError> {
+        Ok(CallTool {
+            name: text("name", self.name)?,
+            arguments: arguments_object(self.arguments)?,
+            progress_token: None,
+            task: if is_modern { None } else { self.task_wish() },
+            retry: self.retry(is_modern)?,
+        })
+    }
+
+    /// What is no object is a member that only one revision knows, so it counts as not there.
+    fn task_wish(&self) -> Option<TaskWish> {
+        let task = self.task.filter(|task| json::kind_of(task) == Kind::Object);
+        let [ttl] = members("task", Some(task?), ["ttl"]).ok()?;
+        // A host may spell a whole number with a fraction.
+        let ttl = ttl.and_then(|ttl| ttl.get().parse::<f64>().ok()).filter(|ttl| *ttl >= 0.0);
+        Some(TaskWish { ttl_ms: ttl.map(|ttl| ttl as u64) })
+    }
+
+    pub(super) fn get_prompt(&self, is_modern: bool) -> Result<Request<'a>, RpcError> {
+        Ok(Request::GetPrompt {
+            name: text("name", self.name)?,
+            arguments: string_arguments("arguments", self.arguments)?,
+            retry: self.retry(is_modern)?,
+        })
+    }
+
+    pub(super) fn read_resource(&self, is_modern: bool) -> Result<Request<'a>, RpcError> {
+        Ok(Request::ReadResource { uri: self.uri()?, retry: self.retry(is_modern)? })
+    }
+
+    /// What the host adds to a request that it tries again; the handshake era has no such thing.
+    fn retry(&self, is_modern: bool) -> Result<Option<Retry<'a>>, RpcError> {
+        if !is_modern || (self.input_responses.is_none() && self.request_state.is_none()) {
+            return Ok(None);
+        }
+        Ok(Some(Retry {
+            input_responses: object_text("inputResponses", self.input_responses)?,
+            request_state: optional_text("requestState", self.request_state)?,
+        }))
+    }
+
+    pub(super) fn task_update(&self) -> Result<Request<'a>, RpcError> {
+        let id = self.task_id()?;
+        if self.input_responses.is_none() {
+            return Err(RpcError::invalid_params("Invalid params: inputResponses is missing"));
+        }
+        let input_responses = object_text("inputResponses", self.input_responses)?;
+        Ok(Request::TaskUpdate { id, input_responses })
+    }
+
+    pub(super) fn listen(&self) -> Result<Filter, RpcError> {
+        if self.notifications.is_none() {
+            return Err(RpcError::invalid_params("Invalid params: notifications is missing"));
+        }
+        let [tools, prompts, resources, uris, task_ids] = members(
+            "notifications",
+            self.notifications,
+            [
+                "toolsListChanged",
+                "promptsListChanged",
+                "resourcesListChanged",
+                "resourceSubscriptions",
+                "taskIds",
+            ],
+        )?;
+        let filter = Filter {
+            tools: flag("notifications.toolsListChanged", tools)?,
+            prompts: flag("notifications.promptsListChanged", prompts)?,
+            resources: flag("notifications.resourcesListChanged", resources)?,
+            resource_uris: texts("notifications.resourceSubscriptions", uris)?,
+            task_ids: texts("notifications.taskIds", task_ids)?,
+        };
+        if filter.len() > SUBSCRIPTIONS_MAX {
+            return Err(RpcError::invalid_params(format!(
+                "Invalid params: notifications names {} resources and tasks, but {SUBSCRIPTIONS_MAX} is the most",
+                filter.len()
+            )));
+        }
+        Ok(filter)
+    }
+
+    pub(super) fn complete(&self) -> Result<Complete, RpcError> {
+        let [ref_type, name, uri] = members("ref", self.reference, ["type", "name", "uri"])?;
+        let ref_type = text("ref.type", ref_type)?;
+        let ref_name = match ref_type.as_str() {
+            "ref/prompt" => text("ref.name", name)?,
+            "ref/resource" => text("ref.uri", uri)?,
+            _ => {
+                return Err(RpcError::invalid_params(
+                    "Invalid params: ref.type must be ref/prompt or ref/resource",
+                ));
+            }
+        };
+        let [argument_name, argument_value] = members("argument", self.argument, ["name", "value"])?;
+        let [context_arguments] = members("context", self.context, ["arguments"])?;
+        let context_arguments_json = match context_arguments {
+            None => String::new(),
+            some => string_arguments("context.arguments", some)?.into_owned(),
+        };
+        Ok(Complete {
+            ref_type,
+            ref_name,
+            argument_name: text("argument.name", argument_name)?,
+            argument_value: text("argument.value", argument_value)?,
+            context_arguments_json,
+        })
+    }
+
+    pub(super) fn level(&self) -> Result<Level, RpcError> {
+        level("level", &text("level", self.level)?)
+    }
 }
 
-pub(super) fn initialize(params: Option<&RawValue>) -> Result<Initialize, RpcError> {
-    let [version, capabilities, info] =
-        members("params", params, ["protocolVersion", "capabilities", "clientInfo"])?;
-    let [name, client_version] = members("clientInfo", info, ["name", "version"]).unwrap_or_default();
-    let lenient = |value: Option<&RawValue>| value.and_then(json::string).unwrap_or_default().into_owned();
-    Ok(Initialize {
-        protocol_version: text("protocolVersion", version)?,
-        capabilities: host_capabilities(capabilities),
-        client_name: lenient(name),
-        client_version: lenient(client_version),
+/// A log level; `path` names it in errors.
+pub(super) fn level(path: &str, name: &str) -> Result<Level, RpcError> {
+    Level::parse(name).ok_or_else(|| {
+        let names = Level::ALL.map(Level::as_str).join(", ");
+        RpcError::invalid_params(format!("Invalid params: {path} must be one of {names}"))
     })
 }
 
+/// Name and version of a peer; what cannot be read is empty, since nothing hangs on it.
+pub(super) fn implementation(info: Option<&RawValue>) -> (String, String) {
+    let [name, version] = members("clientInfo", info, ["name", "version"]).unwrap_or_default();
+    let lenient = |value: Option<&RawValue>| value.and_then(json::string).unwrap_or_default().into_owned();
+    (lenient(name), lenient(version))
+}
+
 /// What cannot be read counts as not there: a host with an odd capability still has the others.
-fn host_capabilities(capabilities: Option<&RawValue>) -> HostCapabilities {
+pub(super) fn host_capabilities(capabilities: Option<&RawValue>) -> HostCapabilities {
     fn object(value: Option<&RawValue>) -> Option<&RawValue> {
         value.filter(|value| json::kind_of(value) == Kind::Object)
     }
-    let [sampling, roots, elicitation] =
-        members("capabilities", capabilities, ["sampling", "roots", "elicitation"]).unwrap_or_default();
+    let names = ["sampling", "roots", "elicitation", "extensions"];
+    let [sampling, roots, elicitation, extensions] =
+        members("capabilities", capabilities, names).unwrap_or_default();
     let [tools] = members("sampling", object(sampling), ["tools"]).unwrap_or_default();
     let [form, url] = members("elicitation", object(elicitation), ["form", "url"]).unwrap_or_default();
+    let [tasks] = members("extensions", object(extensions), [TASKS_EXTENSION]).unwrap_or_default();
     HostCapabilities {
         sampling: object(sampling).is_some(),
         sampling_tools: object(tools).is_some(),
@@ -48,25 +265,20 @@ fn host_capabilities(capabilities: Option<&RawValue>) -> HostCapabilities {
         // An empty object is how revisions before the URL mode declare the form.
         elicitation: object(elicitation).is_some() && (form.is_some() || url.is_none()),
         elicitation_url: object(url).is_some(),
+        tasks: object(tasks).is_some(),
     }
 }
 
-pub(super) fn call_tool(params: Option<&RawValue>) -> Result<CallTool<'_>, RpcError> {
-    let [name, arguments, meta] = members("params", params, ["name", "arguments", "_meta"])?;
-    let [token] = members("_meta", meta, ["progressToken"]).unwrap_or_default();
-    let is_token = |token: &&RawValue| matches!(json::kind_of(token), Kind::String | Kind::Number);
-    Ok(CallTool {
-        name: text("name", name)?,
-        arguments: arguments_object(arguments)?,
-        progress_token: token.filter(is_token).map(|token| token.get().into()),
-    })
+fn arguments_object(arguments: Option<&RawValue>) -> Result<Cow<'_, str>, RpcError> {
+    object_text("arguments", arguments)
 }
 
-fn arguments_object(arguments: Option<&RawValue>) -> Result<Cow<'_, str>, RpcError> {
-    match arguments {
+/// An object as text; an absent one is `{}`. `path` names it in errors.
+fn object_text<'a>(path: &str, value: Option<&'a RawValue>) -> Result<Cow<'a, str>, RpcError> {
+    match value {
         None => Ok(Cow::Borrowed("{}")),
         Some(object) if json::kind_of(object) == Kind::Object => Ok(Cow::Borrowed(object.get())),
-        Some(_) => Err(RpcError::invalid_params("Invalid params: arguments must be an object")),
+        Some(_) => Err(RpcError::invalid_params(format!("Invalid params: {path} must be an object"))),
     }
 }
 
@@ -82,45 +294,23 @@ fn string_arguments<'a>(path: &str, value: Option<&'a RawValue>) -> Result<Cow<'
     Ok(arguments)
 }
 
-pub(super) fn get_prompt(params: Option<&RawValue>) -> Result<Request<'_>, RpcError> {
-    let [name, arguments] = members("params", params, ["name", "arguments"])?;
-    Ok(Request::GetPrompt { name: text("name", name)?, arguments: string_arguments("arguments", arguments)? })
+fn flag(path: &str, value: Option<&RawValue>) -> Result<bool, RpcError> {
+    match value.map(RawValue::get) {
+        None | Some("false") => Ok(false),
+        Some("true") => Ok(true),
+        Some(_) => Err(RpcError::invalid_params(format!("Invalid params: {path} must be true or false"))),
+    }
 }
 
-pub(super) fn complete(params: Option<&RawValue>) -> Result<Complete, RpcError> {
-    let [reference, argument, context] = members("params", params, ["ref", "argument", "context"])?;
-    let [ref_type, name, uri] = members("ref", reference, ["type", "name", "uri"])?;
-    let ref_type = text("ref.type", ref_type)?;
-    let ref_name = match ref_type.as_str() {
-        "ref/prompt" => text("ref.name", name)?,
-        "ref/resource" => text("ref.uri", uri)?,
-        _ => {
-            return Err(RpcError::invalid_params(
-                "Invalid params: ref.type must be ref/prompt or ref/resource",
-            ));
-        }
-    };
-    let [argument_name, argument_value] = members("argument", argument, ["name", "value"])?;
-    let [context_arguments] = members("context", context, ["arguments"])?;
-    let context_arguments_json = match context_arguments {
-        None => String::new(),
-        some => string_arguments("context.arguments", some)?.into_owned(),
-    };
-    Ok(Complete {
-        ref_type,
-        ref_name,
-        argument_name: text("argument.name", argument_name)?,
-        argument_value: text("argument.value", argument_value)?,
-        context_arguments_json,
-    })
-}
-
-pub(super) fn level(params: Option<&RawValue>) -> Result<Level, RpcError> {
-    let [level] = members("params", params, ["level"])?;
-    Level::parse(&text("level", level)?).ok_or_else(|| {
-        let names = Level::ALL.map(Level::as_str).join(", ");
-        RpcError::invalid_params(format!("Invalid params: level must be one of {names}"))
-    })
+/// A list of strings without those that are there twice; an absent one is empty.
+fn texts(path: &str, value: Option<&RawValue>) -> Result<Vec<String>, RpcError> {
+    let Some(value) = value else { return Ok(Vec::new()) };
+    let text = |element: &RawValue| json::string(element).map(Cow::into_owned);
+    let texts: Option<BTreeSet<String>> =
+        json::elements(value.get()).and_then(|elements| elements.into_iter().map(text).collect());
+    texts
+        .map(|texts| texts.into_iter().collect())
+        .ok_or_else(|| RpcError::invalid_params(format!("Invalid params: {path} must be a list of strings")))
 }
 
 /// Members of an object; an absent or `null` object is `{}`, a `null` member is absent. `what`
@@ -139,7 +329,7 @@ pub(super) fn members<'a, const N: usize>(
     Ok(fields.values.map(present))
 }
 
-fn present(value: Option<&RawValue>) -> Option<&RawValue> {
+pub(super) fn present(value: Option<&RawValue>) -> Option<&RawValue> {
     value.filter(|value| json::kind_of(value) != Kind::Null)
 }
 
@@ -171,6 +361,8 @@ mod tests {
                 name: "add".into(),
                 arguments: Cow::Owned(arguments.into()),
                 progress_token: token.map(Into::into),
+                task: None,
+                retry: None,
             }))
         };
         let table = [
@@ -190,7 +382,10 @@ mod tests {
             (r#"{"name":"add","_meta":{"progressToken":null}}"#, call("{}", None)),
             (r#"{"name":"add","_meta":{"progressToken":{}}}"#, call("{}", None)),
             (r#"{"name":"add","_meta":7}"#, call("{}", None)),
-            (r#"{"name":"add","task":{"ttl":5},"unknown":null}"#, call("{}", None)),
+            (
+                r#"{"name":"add","task":7,"inputResponses":7,"requestState":"x","unknown":null}"#,
+                call("{}", None),
+            ),
         ];
         for (params, expected) in table {
             assert_eq!(request_of("tools/call", params), expected, "{params}");

@@ -4,9 +4,12 @@ use std::borrow::Cow;
 
 use serde_json::value::RawValue;
 
-use super::{HostMessage, Notification, Request, params};
+use super::meta::Meta;
+use super::params::{self, Params};
+use super::{CallTool, Era, HostMessage, Notification, Request};
 use crate::jsonrpc::json;
 use crate::jsonrpc::message::{self, Incoming, Message, RequestId, RpcError, shown};
+use crate::mcp::{error, task};
 
 /// Reads one line of a host.
 pub fn parse(line: &[u8]) -> HostMessage<'_> {
@@ -19,7 +22,8 @@ pub fn parse(line: &[u8]) -> HostMessage<'_> {
 fn typed(message: Message<'_>) -> HostMessage<'_> {
     match message {
         Message::Request { id, method, params } => {
-            HostMessage::Request { id, request: request(&method, params) }
+            let (era, request) = request(&method, params);
+            HostMessage::Request { id, era, request }
         }
         Message::Notification { method, params } => {
             HostMessage::Notification(notification(&method, params).unwrap_or(Notification::Other))
@@ -45,21 +49,68 @@ fn readable(error: &RawValue) -> String {
     }
 }
 
-fn request<'a>(method: &str, params: Option<&'a RawValue>) -> Result<Request<'a>, RpcError> {
+/// The era comes first: what is wrong with a modern envelope is wrong whatever the method is.
+fn request<'a>(method: &str, params: Option<&'a RawValue>) -> (Era, Result<Request<'a>, RpcError>) {
+    let params = Params::read(params);
+    let meta = Meta::read(params.as_ref().ok().and_then(|params| params.meta));
+    match meta.era() {
+        Ok(era) => {
+            let request = typed_request(method, params, &meta, &era);
+            (era, request)
+        }
+        // Whoever shakes hands belongs to that era, whatever else it says.
+        Err(_) if method == INITIALIZE => {
+            let request = typed_request(method, params, &meta, &Era::Handshake);
+            (Era::Handshake, request)
+        }
+        Err(error) => (Era::Modern(Box::default()), Err(error)),
+    }
+}
+
+const INITIALIZE: &str = "initialize";
+
+fn typed_request<'a>(
+    method: &str,
+    params: Result<Params<'a>, RpcError>,
+    meta: &Meta<'a>,
+    era: &Era,
+) -> Result<Request<'a>, RpcError> {
+    let is_modern = era.meta().is_some();
+    if era.meta().is_some_and(|meta| !meta.capabilities.tasks)
+        && matches!(method, "tasks/get" | "tasks/update" | "tasks/cancel")
+    {
+        return Err(error::missing_capability(task::REQUIRED));
+    }
     Ok(match method {
-        "tools/call" => Request::CallTool(params::call_tool(params)?),
-        "initialize" => Request::Initialize(params::initialize(params)?),
-        "ping" => Request::Ping,
-        "tools/list" => Request::ListTools { cursor: params::cursor(params)? },
-        "resources/list" => Request::ListResources { cursor: params::cursor(params)? },
-        "resources/templates/list" => Request::ListResourceTemplates { cursor: params::cursor(params)? },
-        "resources/read" => Request::ReadResource { uri: params::uri(params)? },
-        "resources/subscribe" => Request::Subscribe { uri: params::uri(params)? },
-        "resources/unsubscribe" => Request::Unsubscribe { uri: params::uri(params)? },
-        "prompts/list" => Request::ListPrompts { cursor: params::cursor(params)? },
-        "prompts/get" => params::get_prompt(params)?,
-        "completion/complete" => Request::Complete(params::complete(params)?),
-        "logging/setLevel" => Request::SetLevel(params::level(params)?),
+        "tools/call" => {
+            let call = params?.call_tool(is_modern)?;
+            Request::CallTool(CallTool { progress_token: meta.progress_token(), ..call })
+        }
+        "tools/list" => Request::ListTools { cursor: params?.cursor()? },
+        "resources/list" => Request::ListResources { cursor: params?.cursor()? },
+        "resources/templates/list" => Request::ListResourceTemplates { cursor: params?.cursor()? },
+        "resources/read" => params?.read_resource(is_modern)?,
+        "prompts/list" => Request::ListPrompts { cursor: params?.cursor()? },
+        "prompts/get" => params?.get_prompt(is_modern)?,
+        "completion/complete" => Request::Complete(params?.complete()?),
+        "tasks/get" => Request::TaskGet { id: params?.task_id()? },
+        "tasks/cancel" => Request::TaskCancel { id: params?.task_id()? },
+        INITIALIZE => Request::Initialize(params?.initialize()?),
+        "server/discover" if is_modern => Request::Discover,
+        "subscriptions/listen" if is_modern => {
+            let filter = params?.listen()?;
+            if !filter.task_ids.is_empty() && era.meta().is_some_and(|meta| !meta.capabilities.tasks) {
+                return Err(error::missing_capability(task::REQUIRED));
+            }
+            Request::Listen(filter)
+        }
+        "tasks/update" if is_modern => params?.task_update()?,
+        "ping" if !is_modern => Request::Ping,
+        "logging/setLevel" if !is_modern => Request::SetLevel(params?.level()?),
+        "resources/subscribe" if !is_modern => Request::Subscribe { uri: params?.uri()? },
+        "resources/unsubscribe" if !is_modern => Request::Unsubscribe { uri: params?.uri()? },
+        "tasks/result" if !is_modern => Request::TaskResult { id: params?.task_id()? },
+        "tasks/list" if !is_modern => Request::TaskList { cursor: params?.cursor()? },
         _ => return Err(RpcError::method_not_found(method)),
     })
 }
@@ -117,18 +168,18 @@ pub(super) mod tests {
                 Request::ListResourceTemplates { cursor: cursor.clone() },
             ),
             ("prompts/list", r#"{"cursor":"c"}"#, Request::ListPrompts { cursor }),
-            ("resources/read", r#"{"uri":"a:b"}"#, Request::ReadResource { uri: "a:b".into() }),
+            ("resources/read", r#"{"uri":"a:b"}"#, Request::ReadResource { uri: "a:b".into(), retry: None }),
             ("resources/subscribe", r#"{"uri":"a:b"}"#, Request::Subscribe { uri: "a:b".into() }),
             ("resources/unsubscribe", r#"{"uri":"a:b"}"#, Request::Unsubscribe { uri: "a:b".into() }),
             (
                 "prompts/get",
                 r#"{"name":"p"}"#,
-                Request::GetPrompt { name: "p".into(), arguments: "{}".into() },
+                Request::GetPrompt { name: "p".into(), arguments: "{}".into(), retry: None },
             ),
             (
                 "prompts/get",
                 r#"{"name":"p","arguments":{"a":"1"}}"#,
-                Request::GetPrompt { name: "p".into(), arguments: r#"{"a":"1"}"#.into() },
+                Request::GetPrompt { name: "p".into(), arguments: r#"{"a":"1"}"#.into(), retry: None },
             ),
             ("logging/setLevel", r#"{"level":"alert"}"#, Request::SetLevel(Level::Alert)),
             (
