@@ -6,6 +6,7 @@ use crate::ids::CallId;
 use crate::jsonrpc::message::{RpcError, write_result};
 use crate::log::Level;
 use crate::mcp::call::write_text_error;
+use crate::mcp::result::Dialect;
 
 use super::call::{Call, Stage, Work};
 use super::{Bridge, Outputs, log};
@@ -41,11 +42,11 @@ impl Bridge {
         id: CallId,
         now: Instant,
         out: &mut Outputs,
-        body: impl FnOnce(&mut Vec<u8>),
+        body: impl FnOnce(&mut Vec<u8>, Dialect<'_>),
     ) {
-        let Some(Call { reply: Some(reply), .. }) = self.remove(id, now, out) else { return };
+        let Some(Call { reply: Some(reply), revision, .. }) = self.remove(id, now, out) else { return };
         let mut message = Vec::new();
-        write_result(&mut message, &reply.id, body);
+        write_result(&mut message, &reply.id, |message| body(message, self.dialect(revision)));
         self.answer(&reply, message, out);
     }
 
@@ -61,11 +62,14 @@ impl Bridge {
     /// serves, a host keeps its picture; the reason is in the log and in every call's answer.
     pub(super) fn fail(&mut self, id: CallId, text: &str, now: Instant, out: &mut Outputs) {
         let Some(Call { reply: Some(reply), work, revision, .. }) = self.remove(id, now, out) else { return };
+        let dialect = Dialect { revision, server_json: &self.server_json };
         let mut message = Vec::new();
         match work {
-            Work::Tool(_) => write_result(&mut message, &reply.id, |body| write_text_error(body, text, None)),
+            Work::Tool(_) => {
+                write_result(&mut message, &reply.id, |body| write_text_error(body, dialect, text, None));
+            }
             Work::List { kind, .. } => {
-                write_result(&mut message, &reply.id, |body| self.seen.write_first(body, kind, revision));
+                write_result(&mut message, &reply.id, |body| self.seen.write_first(body, kind, dialect));
             }
             _ => return self.answer_error(&reply, &RpcError::internal(text), out),
         }

@@ -118,7 +118,7 @@ impl Bridge {
                 self.notify(
                     out,
                     |session| session.subscriptions.contains(&changed.uri),
-                    |message| notify::resource_updated(message, &changed.uri),
+                    |message| notify::resource_updated(message, &changed.uri, None),
                 );
             }
             Msg::SamplingRequest(request) => self.sampling(generation, request_id, &request, now, out),
@@ -162,17 +162,23 @@ impl Bridge {
         let answer = match (work, msg) {
             (Work::Read { uri }, Msg::ReadResourceResponse(response)) => {
                 let uri = uri.clone();
-                resource::read_answer(&uri, response).map(|response| {
-                    self.end_with(id, now, out, |body| resource::write_read(body, &uri, &response));
+                resource::read_answer(revision, &uri, response).map(|response| {
+                    self.end_with(id, now, out, |body, dialect| {
+                        resource::write_read(body, dialect, &uri, &response);
+                    });
                 })
             }
             (Work::Prompt { name, .. }, Msg::GetPromptResponse(response)) => {
                 prompt::answer(&name.clone(), response).map(|response| {
-                    self.end_with(id, now, out, |body| prompt::write_prompt(body, revision, &response));
+                    self.end_with(id, now, out, |body, dialect| {
+                        prompt::write_prompt(body, dialect, &response)
+                    });
                 })
             }
             (Work::Complete(_), Msg::CompletionResponse(response)) => {
-                self.end_with(id, now, out, |body| completion::write_completion(body, &response));
+                self.end_with(id, now, out, |body, dialect| {
+                    completion::write_completion(body, dialect, &response);
+                });
                 Ok(())
             }
             _ => return self.mismatch(id, now, out),

@@ -6,6 +6,7 @@ use crate::ids::{CallId, Generation};
 use crate::jsonrpc::message::{RequestId, write_result};
 use crate::mcp::call::Note;
 use crate::mcp::call::{self, CallAnswer};
+use crate::mcp::result::Dialect;
 use crate::mcp::revision::Revision;
 use crate::mcp::tool::Tool;
 use crate::wire::call::CallResult;
@@ -45,6 +46,8 @@ pub struct Render {
     pub id: RequestId,
     /// What its host understands.
     pub revision: Revision,
+    /// Our name and version, spelled once.
+    pub server_json: Arc<str>,
     /// The tool that was called.
     pub tool: Option<Arc<Tool>>,
     /// What the bridge has to say beside the result.
@@ -55,9 +58,10 @@ impl Render {
     /// The whole answer as one JSON message.
     pub fn message(&self, answer: &CallAnswer<'_>) -> Vec<u8> {
         let answer = CallAnswer { note: self.note.as_deref(), ..*answer };
+        let dialect = Dialect { revision: self.revision, server_json: &self.server_json };
         let mut out = Vec::new();
         write_result(&mut out, &self.id, |out| {
-            call::write_call_result(out, self.revision, self.tool.as_deref(), &answer);
+            call::write_call_result(out, dialect, self.tool.as_deref(), &answer);
         });
         out
     }

@@ -7,7 +7,8 @@ use crate::ids::{AskId, CallId, Generation};
 use crate::jsonrpc::message::RpcError;
 use crate::limits::LIST_TIMEOUT;
 use crate::log::Level;
-use crate::mcp::revision::{self, Revision};
+use crate::mcp::result::Dialect;
+use crate::mcp::revision;
 use crate::mcp::tool::{Tool, write_tools};
 use crate::mcp::{notify, page, prompt, resource};
 use crate::wire::protomcp::{
@@ -36,35 +37,35 @@ impl Seen {
         body: &mut Vec<u8>,
         kind: ListKind,
         cursor: Option<&str>,
-        revision: Revision,
+        dialect: Dialect<'_>,
     ) -> Result<(), RpcError> {
         match kind {
             ListKind::Tools => {
                 write_page(body, self.tools.get_or_insert_default(), cursor, |body, items, next| {
-                    write_tools(body, items.iter().map(|tool| &**tool), revision, next);
+                    write_tools(body, items.iter().map(|tool| &**tool), dialect, next);
                 })
             }
             ListKind::Resources => {
                 write_page(body, self.resources.get_or_insert_default(), cursor, |body, items, next| {
-                    resource::write_resources(body, items, revision, next);
+                    resource::write_resources(body, items, dialect, next);
                 })
             }
             ListKind::Templates => {
                 write_page(body, self.templates.get_or_insert_default(), cursor, |body, items, next| {
-                    resource::write_templates(body, items, revision, next);
+                    resource::write_templates(body, items, dialect, next);
                 })
             }
             ListKind::Prompts => {
                 write_page(body, self.prompts.get_or_insert_default(), cursor, |body, items, next| {
-                    prompt::write_prompts(body, items, revision, next);
+                    prompt::write_prompts(body, items, dialect, next);
                 })
             }
         }
     }
 
     /// The first page of what was last told.
-    pub(super) fn write_first(&mut self, body: &mut Vec<u8>, kind: ListKind, revision: Revision) {
-        let written = self.write(body, kind, None, revision);
+    pub(super) fn write_first(&mut self, body: &mut Vec<u8>, kind: ListKind, dialect: Dialect<'_>) {
+        let written = self.write(body, kind, None, dialect);
         debug_assert!(written.is_ok(), "the first page of a list always exists");
     }
 }
@@ -94,9 +95,10 @@ impl Bridge {
         let Some(Call { revision, work: Work::List { cursor, .. }, .. }) = self.calls.get(&id) else {
             return;
         };
+        let dialect = Dialect { revision: *revision, server_json: &self.server_json };
         let mut body = Vec::new();
-        match self.seen.write(&mut body, kind, cursor.as_deref(), *revision) {
-            Ok(()) => self.end_with(id, now, out, |out| out.extend_from_slice(&body)),
+        match self.seen.write(&mut body, kind, cursor.as_deref(), dialect) {
+            Ok(()) => self.end_with(id, now, out, |out, _| out.extend_from_slice(&body)),
             Err(error) => self.end_with_error(id, &error, now, out),
         }
     }
@@ -248,9 +250,9 @@ impl Bridge {
             out,
             |_| true,
             |message| match kind {
-                ListKind::Tools => notify::tools_changed(message),
-                ListKind::Resources | ListKind::Templates => notify::resources_changed(message),
-                ListKind::Prompts => notify::prompts_changed(message),
+                ListKind::Tools => notify::tools_changed(message, None),
+                ListKind::Resources | ListKind::Templates => notify::resources_changed(message, None),
+                ListKind::Prompts => notify::prompts_changed(message, None),
             },
         );
     }

@@ -19,12 +19,15 @@
 //! what a peer does wrong becomes an answer, a log line or the end of that peer.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::ids::{AskId, CallId, Generation, Route, SessionId};
 use crate::log::Level;
 use crate::mcp::lifecycle::ServerInfo;
 use crate::mcp::request::HostMessage;
+use crate::mcp::result::Dialect;
+use crate::mcp::revision::Revision;
 use crate::wire::envelope::Received;
 
 mod asks;
@@ -202,6 +205,8 @@ pub type Outputs = Vec<Output>;
 #[derive(Debug)]
 pub struct Bridge {
     config: Config,
+    /// Our name and version as results of the modern era hold them.
+    server_json: Arc<str>,
     sessions: BTreeMap<SessionId, Session>,
     /// Every tool process that has not ended.
     processes: BTreeMap<Generation, Process>,
@@ -232,6 +237,7 @@ impl Bridge {
         Self {
             restart: Restart::new(config.seed),
             reload: Reload::default(),
+            server_json: config.server.to_json().into(),
             config,
             sessions: BTreeMap::new(),
             processes: BTreeMap::new(),
@@ -295,6 +301,11 @@ impl Bridge {
     /// bound are then refused.
     pub fn reads_host(&self) -> bool {
         !self.waiting.is_full() || !self.host_requests.is_empty()
+    }
+
+    /// How results for a host of this revision are spelled.
+    fn dialect(&self, revision: Revision) -> Dialect<'_> {
+        Dialect { revision, server_json: &self.server_json }
     }
 
     fn next_id(&mut self) -> u64 {

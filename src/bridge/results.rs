@@ -114,7 +114,13 @@ impl Bridge {
             return None;
         };
         let note = self.reload.note();
-        Some(Render { id: reply.id.clone(), revision: *revision, tool: call.tool.clone(), note })
+        Some(Render {
+            id: reply.id.clone(),
+            revision: *revision,
+            server_json: self.server_json.clone(),
+            tool: call.tool.clone(),
+            note,
+        })
     }
 
     /// Has a worker spell the result. With middleware ahead it only reads it, and the call keeps

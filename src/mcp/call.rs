@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use super::content::{self, Content};
 use super::error::write_tool_error;
+use super::result::{self, Dialect};
 use super::revision::Revision;
-use super::schema;
 use super::tool::Tool;
 use crate::jsonrpc::json::{self, Array, Kind, Object};
 use crate::wire::protomcp::ToolError;
@@ -60,17 +60,18 @@ struct Structured<'a> {
 /// for which exactly the room is reserved that it takes.
 pub fn write_call_result(
     out: &mut Vec<u8>,
-    revision: Revision,
+    dialect: Dialect<'_>,
     tool: Option<&Tool>,
     answer: &CallAnswer<'_>,
 ) {
+    let revision = dialect.revision;
     let content = content::normalize(answer.result_json);
     let mut is_error = answer.is_error || answer.error.is_some();
     // Texts that stand beside the content.
     let mut texts: Vec<Cow<'_, str>> = Vec::new();
     let mut structured = None;
     if revision.has_structured_content() && !is_error {
-        match structured_content(tool, &content, answer.structured_content_json) {
+        match structured_content(revision, tool, &content, answer.structured_content_json) {
             Ok(found) => structured = found,
             Err(reason) => {
                 is_error = true;
@@ -96,12 +97,12 @@ pub fn write_call_result(
     let structured_len = structured.as_ref().map_or(0, |structured| structured.json.len());
     let error_len = answer.error.map_or(0, |error| 4 * (error.message.len() + error.suggestion.len()));
     // The rest is for the names of the members and for what the caller puts around the result.
-    let names_len = 256 + answer.note.map_or(0, |note| note.value_json.len());
+    let names_len = 256 + answer.note.map_or(0, |note| note.value_json.len()) + result::extra_len(dialect);
     out.reserve_exact(
         content.written_len() + texts_len + structured_len + answer.meta_json.len() + error_len + names_len,
     );
 
-    let mut result = Object::open(out);
+    let mut result = result::open(out, dialect);
     let mut array = Array::open(result.member("content"));
     content.write(&mut array, revision);
     for text in texts {
@@ -121,11 +122,11 @@ pub fn write_call_result(
         result.flag("isError", true);
     }
     if answer.error.is_some() || answer.note.is_some() {
-        write_meta(result.member("_meta"), meta, answer.error, answer.note);
+        let meta = meta_json(meta, answer.error, answer.note);
+        result::close(result, dialect, Some(&meta));
     } else {
-        result.raw_if("_meta", meta);
+        result::close(result, dialect, meta);
     }
-    result.close();
 }
 
 /// The structured content to send, if any.
@@ -133,31 +134,36 @@ pub fn write_call_result(
 /// # Errors
 /// Says why the result has to be an error.
 fn structured_content<'a>(
+    revision: Revision,
     tool: Option<&Tool>,
     content: &Content<'a>,
     json: &'a str,
 ) -> Result<Option<Structured<'a>>, &'static str> {
-    let wraps = tool.is_some_and(|tool| tool.wraps_output);
+    let schema = tool.and_then(|tool| tool.output_schema.as_ref());
+    // Hosts of the handshake era take objects alone.
+    let has_wrapped_schema = schema.is_some_and(|schema| schema.is_wrapped);
+    let is_wrapped = |kind| !revision.has_any_schema() && (has_wrapped_schema || kind != Kind::Object);
     let json = json.trim_ascii();
     if !json.is_empty() {
         let kind = json::kind(json).ok_or(BAD_STRUCTURED)?;
-        let is_wrapped = wraps || kind != Kind::Object;
-        if is_wrapped && !wraps && tool.is_some_and(|tool| tool.output_schema.is_some()) {
+        if kind != Kind::Object && schema.is_some() && !has_wrapped_schema {
             return Err(NOT_AN_OBJECT);
         }
-        return Ok(Some(Structured { json: Cow::Borrowed(json), is_wrapped }));
+        return Ok(Some(Structured { json: Cow::Borrowed(json), is_wrapped: is_wrapped(kind) }));
     }
-    let Some(schema) = tool.and_then(|tool| tool.output_schema.as_deref()) else { return Ok(None) };
+    let Some(schema) = schema else { return Ok(None) };
     // SDKs without structured content return the value as their only text.
     let text = content.only_text().ok_or(NO_STRUCTURED)?;
-    if wraps && schema::wraps_string(schema) {
+    if schema.is_string() {
         let mut string = Vec::with_capacity(text.len() + 2);
         json::write_str(&mut string, &text);
         let json = String::from_utf8(string).map_err(|_| NO_STRUCTURED)?;
-        return Ok(Some(Structured { json: Cow::Owned(json), is_wrapped: true }));
+        return Ok(Some(Structured { json: Cow::Owned(json), is_wrapped: is_wrapped(Kind::String) }));
     }
     match json::kind(&text) {
-        Some(kind) if wraps || kind == Kind::Object => Ok(Some(Structured { json: text, is_wrapped: wraps })),
+        Some(kind) if has_wrapped_schema || kind == Kind::Object => {
+            Ok(Some(Structured { json: text, is_wrapped: is_wrapped(kind) }))
+        }
         _ => Err(NO_STRUCTURED),
     }
 }
@@ -192,12 +198,13 @@ fn readable(error: &ToolError) -> String {
     text
 }
 
-/// Appends the tool's own `_meta` with the error and the note added, unless the tool has put
-/// something else there.
-fn write_meta(out: &mut Vec<u8>, meta: Option<&str>, error: Option<&ToolError>, note: Option<&Note>) {
+/// The tool's own `_meta` with the error and the note added, unless the tool has put something
+/// else there.
+fn meta_json(meta: Option<&str>, error: Option<&ToolError>, note: Option<&Note>) -> String {
     let entries = meta.and_then(json::entries).unwrap_or_default();
     let is_free = |key: &str| entries.iter().all(|(name, _)| name != key);
-    let mut object = Object::open(out);
+    let mut out = Vec::new();
+    let mut object = Object::open(&mut out);
     for (name, value) in &entries {
         object.raw(name, value.get());
     }
@@ -208,17 +215,18 @@ fn write_meta(out: &mut Vec<u8>, meta: Option<&str>, error: Option<&ToolError>, 
         object.raw(note.key, &note.value_json);
     }
     object.close();
+    // What the writers append is text.
+    String::from_utf8(out).unwrap_or_default()
 }
 
 /// Appends a call's result that is an error of one text; `meta` is a JSON object.
-pub fn write_text_error(out: &mut Vec<u8>, text: &str, meta: Option<&str>) {
-    let mut result = Object::open(out);
+pub fn write_text_error(out: &mut Vec<u8>, dialect: Dialect<'_>, text: &str, meta: Option<&str>) {
+    let mut result = result::open(out, dialect);
     let mut array = Array::open(result.member("content"));
     content::write_text_block(array.element(), text);
     array.close();
     result.flag("isError", true);
-    result.raw_if("_meta", meta);
-    result.close();
+    result::close(result, dialect, meta);
 }
 
 #[cfg(test)]
@@ -226,6 +234,7 @@ mod tests {
     use super::*;
     use crate::jsonrpc::json::proof::written;
     use crate::jsonrpc::message::{RequestId, write_result};
+    use crate::mcp::result::proof::{MODERN_DIALECT, modern};
     use crate::mcp::tool::from_definition;
     use crate::wire::protomcp::ToolDefinition;
 
@@ -242,7 +251,7 @@ mod tests {
     };
 
     fn shown(revision: Revision, tool: Option<&Tool>, answer: &CallAnswer<'_>) -> String {
-        written(|out| write_call_result(out, revision, tool, answer))
+        written(|out| write_call_result(out, Dialect::of(revision), tool, answer))
     }
 
     fn tool(output_schema: &str) -> Tool {
@@ -266,7 +275,7 @@ mod tests {
             let expected = format!(
                 r#"{{"content":[{{"type":"text","text":"a"}},{{"type":"text","text":"old code"}}],"_meta":{{{meta}}}}}"#
             );
-            assert_eq!(written(|out| write_call_result(out, NEW, None, &answer)), expected);
+            assert_eq!(written(|out| write_call_result(out, Dialect::of(NEW), None, &answer)), expected);
         }
     }
 
@@ -420,9 +429,9 @@ mod tests {
 
     #[test]
     fn text_errors() {
-        let text = written(|out| write_text_error(out, "a\nb", None));
+        let text = written(|out| write_text_error(out, Dialect::of(NEW), "a\nb", None));
         assert_eq!(text, r#"{"content":[{"type":"text","text":"a\nb"}],"isError":true}"#);
-        let text = written(|out| write_text_error(out, "", Some("{\"k\":1}")));
+        let text = written(|out| write_text_error(out, Dialect::of(NEW), "", Some("{\"k\":1}")));
         assert_eq!(text, r#"{"content":[{"type":"text","text":""}],"isError":true,"_meta":{"k":1}}"#);
     }
 
@@ -440,13 +449,13 @@ mod tests {
         ] {
             let mut out = Vec::new();
             write_result(&mut out, &RequestId::from_u64(1), |out| {
-                write_call_result(out, NEW, None, &answer);
+                write_call_result(out, Dialect::of(NEW), None, &answer);
             });
             assert!(out.capacity() <= out.len() + 512, "{} {}", out.capacity(), out.len());
             assert!(serde_json::from_slice::<serde_json::Value>(&out).is_ok());
         }
         let mut out = Vec::new();
-        write_call_result(&mut out, NEW, None, &CallAnswer { result_json: &blocks, ..NOTHING });
+        write_call_result(&mut out, Dialect::of(NEW), None, &CallAnswer { result_json: &blocks, ..NOTHING });
         assert!(out.capacity() <= blocks.len() + 512);
     }
 
@@ -495,5 +504,52 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn modern_hosts_take_any_value() {
+        let number = tool(r#"{"type":"integer"}"#);
+        let string = tool(r#"{"type":"string"}"#);
+        let object = tool(r#"{"type":"object"}"#);
+        let structured = |json| CallAnswer { result_json: TEXT, structured_content_json: json, ..NOTHING };
+        let number_text = CallAnswer { result_json: r#"[{"type":"text","text":"42"}]"#, ..NOTHING };
+        let a = r#""content":[{"type":"text","text":"a"}],"#;
+        let text_42 = r#""content":[{"type":"text","text":"42"}],"#;
+        let table = [
+            (None, structured(" [1.5]"), format!(r#"{a}"structuredContent":[1.5],"#)),
+            (None, structured("null"), format!(r#"{a}"structuredContent":null,"#)),
+            (None, structured(""), a.to_owned()),
+            (Some(&number), structured("7"), format!(r#"{a}"structuredContent":7,"#)),
+            (Some(&object), structured("{}"), format!(r#"{a}"structuredContent":{{}},"#)),
+            (Some(&number), number_text, format!(r#"{text_42}"structuredContent":42,"#)),
+            (Some(&string), number_text, format!(r#"{text_42}"structuredContent":"42","#)),
+            (
+                Some(&object),
+                structured("7"),
+                format!(
+                    r#""content":[{{"type":"text","text":"a"}},{{"type":"text","text":"{NOT_AN_OBJECT}"}}],"isError":true,"#
+                ),
+            ),
+        ];
+        for (tool, answer, expected) in table {
+            let text = written(|out| write_call_result(out, MODERN_DIALECT, tool, &answer));
+            assert_eq!(text, modern(&expected), "{answer:?}");
+        }
+        let text = written(|out| write_text_error(out, MODERN_DIALECT, "no", None));
+        assert_eq!(text, modern(r#""content":[{"type":"text","text":"no"}],"isError":true,"#));
+    }
+
+    #[test]
+    fn modern_meta_holds_the_tools_ours_and_our_name() {
+        let note = Note { text: "old".into(), key: "protomcp/reload", value_json: "1".into() };
+        let own = r#""k":{"l":1}"#;
+        let meta_json = format!("{{{own}}}");
+        let answer = CallAnswer { meta_json: &meta_json, ..NOTHING };
+        let name = r#""io.modelcontextprotocol/serverInfo":{"name":"s","version":"1"}"#;
+        let text = written(|out| write_call_result(out, MODERN_DIALECT, None, &answer));
+        assert_eq!(text, format!(r#"{{"resultType":"complete","content":[],"_meta":{{{own},{name}}}}}"#));
+        let answer = CallAnswer { note: Some(&note), ..answer };
+        let text = written(|out| write_call_result(out, MODERN_DIALECT, None, &answer));
+        assert!(text.ends_with(&format!(r#""_meta":{{{own},"protomcp/reload":1,{name}}}}}"#)), "{text}");
     }
 }

@@ -1,12 +1,13 @@
 //! The protocol's errors, as responses.
 
-use super::revision;
+use super::revision::{self, Revision};
 use crate::jsonrpc::json::{self, Array, Object};
 use crate::jsonrpc::message::{RpcError, shown};
 use crate::wire::protomcp::ToolError;
 
-/// The code for a resource that does not exist (server/resources, "Error Handling").
-pub const RESOURCE_NOT_FOUND: i32 = -32002;
+/// The handshake era's code for a resource that does not exist (server/resources, "Error
+/// Handling").
+const RESOURCE_NOT_FOUND: i32 = -32002;
 
 /// The code for HTTP headers that say something else than the body they come with.
 pub const HEADER_MISMATCH: i32 = -32020;
@@ -20,14 +21,19 @@ pub const UNSUPPORTED_VERSION: i32 = -32022;
 /// The `error_code` with which a tool process says that there is no such thing.
 pub const NOT_FOUND: &str = "NOT_FOUND";
 
-/// There is no resource behind this URI.
-pub fn resource_not_found(uri: &str) -> RpcError {
+/// There is no resource behind this URI: `-32002` in the handshake era, `-32602` in the modern one.
+pub fn resource_not_found(revision: Revision, uri: &str) -> RpcError {
     let mut data = Vec::new();
     let mut object = Object::open(&mut data);
     object.text("uri", uri);
     object.close();
     let message = format!("Resource not found: {}", shown(uri));
-    RpcError { data: json_text(data), ..RpcError::new(RESOURCE_NOT_FOUND, message) }
+    let error = if revision.is_modern() {
+        RpcError::invalid_params(message)
+    } else {
+        RpcError::new(RESOURCE_NOT_FOUND, message)
+    };
+    RpcError { data: json_text(data), ..error }
 }
 
 /// A request names a revision that is not spoken this way; the error says which is. Revisions of
@@ -72,7 +78,7 @@ pub fn duplicate_id(id: &str) -> RpcError {
 }
 
 /// A batch where the revision has none.
-pub fn no_batches(revision: revision::Revision) -> RpcError {
+pub fn no_batches(revision: Revision) -> RpcError {
     let revision = revision.as_str();
     RpcError::invalid_request(format!("Invalid request: revision {revision} has no batches"))
 }
@@ -115,7 +121,9 @@ mod tests {
 
     #[test]
     fn a_missing_resource_names_its_uri_in_the_data() {
-        let error = resource_not_found("file:///a\"b");
+        let error = resource_not_found(revision::MODERN, "file:///a\"b");
+        assert_eq!(error.code, -32602);
+        let error = resource_not_found(revision::LATEST, "file:///a\"b");
         assert_eq!(error.code, -32002);
         assert_eq!(error.data.as_deref(), Some(r#"{"uri":"file:///a\"b"}"#));
     }

@@ -1,36 +1,78 @@
 //! Notifications to a host. Each function appends one whole message.
 
 use super::logging::{self, Level};
+use super::request::Filter;
+use super::result::SUBSCRIPTION_ID;
 use super::revision::Revision;
-use crate::jsonrpc::json::{self, Object};
-use crate::jsonrpc::message::write_notification;
+use crate::jsonrpc::json::{self, Array, Object};
+use crate::jsonrpc::message::{RequestId, write_notification};
 
-/// The list of tools is another one.
-pub fn tools_changed(out: &mut Vec<u8>) {
-    changed(out, "notifications/tools/list_changed");
+/// The list of tools is another one. In the modern era `stream` is the `subscriptions/listen` that
+/// wants to hear it.
+pub fn tools_changed(out: &mut Vec<u8>, stream: Option<&RequestId>) {
+    changed(out, "notifications/tools/list_changed", stream);
 }
 
-/// The list of resources or of resource templates is another one.
-pub fn resources_changed(out: &mut Vec<u8>) {
-    changed(out, "notifications/resources/list_changed");
+/// The list of resources or of resource templates is another one; `stream` as above.
+pub fn resources_changed(out: &mut Vec<u8>, stream: Option<&RequestId>) {
+    changed(out, "notifications/resources/list_changed", stream);
 }
 
-/// The list of prompts is another one.
-pub fn prompts_changed(out: &mut Vec<u8>) {
-    changed(out, "notifications/prompts/list_changed");
+/// The list of prompts is another one; `stream` as above.
+pub fn prompts_changed(out: &mut Vec<u8>, stream: Option<&RequestId>) {
+    changed(out, "notifications/prompts/list_changed", stream);
 }
 
-fn changed(out: &mut Vec<u8>, method: &str) {
-    write_notification(out, method, |out| out.extend_from_slice(b"{}"));
+fn changed(out: &mut Vec<u8>, method: &str, stream: Option<&RequestId>) {
+    write_notification(out, method, |out| {
+        let mut params = Object::open(out);
+        write_stream(&mut params, stream);
+        params.close();
+    });
 }
 
-/// A resource that the host subscribed to has new content.
-pub fn resource_updated(out: &mut Vec<u8>, uri: &str) {
+/// A resource that the host subscribed to has new content; `stream` as above.
+pub fn resource_updated(out: &mut Vec<u8>, uri: &str, stream: Option<&RequestId>) {
     write_notification(out, "notifications/resources/updated", |out| {
         let mut params = Object::open(out);
         params.text("uri", uri);
+        write_stream(&mut params, stream);
         params.close();
     });
+}
+
+/// The first message on a stream: what of `filter` will be heard there.
+pub fn acknowledged(out: &mut Vec<u8>, stream: &RequestId, filter: &Filter) {
+    write_notification(out, "notifications/subscriptions/acknowledged", |out| {
+        let mut params = Object::open(out);
+        let mut heard = Object::open(params.member("notifications"));
+        let flags = [
+            ("toolsListChanged", filter.tools),
+            ("promptsListChanged", filter.prompts),
+            ("resourcesListChanged", filter.resources),
+        ];
+        flags.iter().filter(|(_, is_wanted)| *is_wanted).for_each(|(name, _)| heard.flag(name, true));
+        for (name, texts) in [("resourceSubscriptions", &filter.resource_uris), ("taskIds", &filter.task_ids)]
+        {
+            if !texts.is_empty() {
+                let mut list = Array::open(heard.member(name));
+                texts.iter().for_each(|text| json::write_str(list.element(), text));
+                list.close();
+            }
+        }
+        heard.close();
+        write_stream(&mut params, Some(stream));
+        params.close();
+    });
+}
+
+/// Adds the id of the stream that a notification belongs to, spelled as the host spelled it.
+pub(super) fn write_stream(params: &mut Object<'_>, stream: Option<&RequestId>) {
+    if let Some(stream) = stream {
+        let mut meta = Object::open(params.member("_meta"));
+        meta.token(SUBSCRIPTION_ID, stream.as_str());
+        meta.close();
+    }
 }
 
 /// How far a request is (basic/utilities/progress). `token_raw` is the token as the host spelled
@@ -88,19 +130,19 @@ mod tests {
     fn each_is_one_message() {
         let table = [
             (
-                written(tools_changed),
+                written(|out| tools_changed(out, None)),
                 r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{}}"#,
             ),
             (
-                written(resources_changed),
+                written(|out| resources_changed(out, None)),
                 r#"{"jsonrpc":"2.0","method":"notifications/resources/list_changed","params":{}}"#,
             ),
             (
-                written(prompts_changed),
+                written(|out| prompts_changed(out, None)),
                 r#"{"jsonrpc":"2.0","method":"notifications/prompts/list_changed","params":{}}"#,
             ),
             (
-                written(|out| resource_updated(out, "a:\nb")),
+                written(|out| resource_updated(out, "a:\nb", None)),
                 r#"{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"a:\nb"}}"#,
             ),
             (
@@ -118,6 +160,44 @@ mod tests {
         ];
         for (text, expected) in table {
             assert_eq!(text, expected);
+        }
+    }
+
+    #[test]
+    fn what_is_heard_on_a_stream_names_it() {
+        let id = |token: &str| RequestId::from_token(serde_json::from_str(token).unwrap()).unwrap();
+        let all = Filter {
+            tools: true,
+            prompts: true,
+            resources: true,
+            resource_uris: vec!["a:\"b".into()],
+            task_ids: vec!["t".into(), "u".into()],
+        };
+        let some = Filter { resources: true, ..Filter::default() };
+        let table = [
+            (
+                written(|out| acknowledged(out, &id("5"), &all)),
+                r#""notifications/subscriptions/acknowledged","params":{"notifications":{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true,"resourceSubscriptions":["a:\"b"],"taskIds":["t","u"]},"_meta":{"io.modelcontextprotocol/subscriptionId":5}}"#,
+            ),
+            (
+                written(|out| acknowledged(out, &id(r#""5""#), &some)),
+                r#""notifications/subscriptions/acknowledged","params":{"notifications":{"resourcesListChanged":true},"_meta":{"io.modelcontextprotocol/subscriptionId":"5"}}"#,
+            ),
+            (
+                written(|out| acknowledged(out, &id("0"), &Filter::default())),
+                r#""notifications/subscriptions/acknowledged","params":{"notifications":{},"_meta":{"io.modelcontextprotocol/subscriptionId":0}}"#,
+            ),
+            (
+                written(|out| tools_changed(out, Some(&id(r#""\u0061""#)))),
+                r#""notifications/tools/list_changed","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":"\u0061"}}"#,
+            ),
+            (
+                written(|out| resource_updated(out, "a:b", Some(&id("-1")))),
+                r#""notifications/resources/updated","params":{"uri":"a:b","_meta":{"io.modelcontextprotocol/subscriptionId":-1}}"#,
+            ),
+        ];
+        for (text, expected) in table {
+            assert_eq!(text, format!(r#"{{"jsonrpc":"2.0","method":{expected}}}"#));
         }
     }
 

@@ -3,6 +3,7 @@
 use super::content;
 use super::declared;
 use super::error::{self, NOT_FOUND};
+use super::result::{self, Dialect};
 use super::revision::Revision;
 use crate::jsonrpc::json::{self, Array, Object};
 use crate::jsonrpc::message::{RpcError, shown};
@@ -12,19 +13,19 @@ use crate::wire::protomcp::{GetPromptResponse, PromptArgument, PromptDefinition}
 pub fn write_prompts(
     out: &mut Vec<u8>,
     prompts: &[PromptDefinition],
-    revision: Revision,
+    dialect: Dialect<'_>,
     next_cursor: Option<&str>,
 ) {
-    let mut result = Object::open(out);
+    let mut result = result::open(out, dialect);
     let mut list = Array::open(result.member("prompts"));
     for prompt in prompts.iter().filter(|prompt| !prompt.name.is_empty()) {
-        write_definition(list.element(), prompt, revision);
+        write_definition(list.element(), prompt, dialect.revision);
     }
     list.close();
     if let Some(cursor) = next_cursor {
         result.text("nextCursor", cursor);
     }
-    result.close();
+    result::close_cacheable(result, dialect);
 }
 
 fn write_definition(out: &mut Vec<u8>, prompt: &PromptDefinition, revision: Revision) {
@@ -119,27 +120,28 @@ pub fn answer(name: &str, response: GetPromptResponse) -> Result<GetPromptRespon
 }
 
 /// Appends the result of `prompts/get`.
-pub fn write_prompt(out: &mut Vec<u8>, revision: Revision, response: &GetPromptResponse) {
+pub fn write_prompt(out: &mut Vec<u8>, dialect: Dialect<'_>, response: &GetPromptResponse) {
     let len: usize = response.messages.iter().map(|message| message.content_json.len() + 64).sum();
-    out.reserve_exact(len + json::string_len(&response.description) + 64);
-    let mut result = Object::open(out);
+    out.reserve_exact(len + json::string_len(&response.description) + 64 + result::extra_len(dialect));
+    let mut result = result::open(out, dialect);
     result.text_if("description", &response.description);
     let mut messages = Array::open(result.member("messages"));
     for message in &response.messages {
         let mut object = Object::open(messages.element());
         // There are two roles; whoever else speaks is not the model.
         object.text("role", if message.role == "assistant" { "assistant" } else { "user" });
-        content::write_one(object.member("content"), &message.content_json, revision);
+        content::write_one(object.member("content"), &message.content_json, dialect.revision);
         object.close();
     }
     messages.close();
-    result.close();
+    result::close(result, dialect, None);
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::jsonrpc::json::proof::written;
+    use crate::mcp::result::proof::{MODERN_DIALECT, modern, modern_cacheable};
     use crate::wire::protomcp::{PromptMessage, ToolError};
 
     fn argument(name: &str, required: bool) -> PromptArgument {
@@ -160,16 +162,19 @@ mod tests {
     #[test]
     fn lists_by_revision() {
         let prompts = [prompt(), PromptDefinition::default()];
-        let old = written(|out| write_prompts(out, &prompts, Revision::V2025_03_26, None));
+        let old = written(|out| write_prompts(out, &prompts, Dialect::of(Revision::V2025_03_26), None));
         assert_eq!(
             old,
             r#"{"prompts":[{"name":"p","arguments":[{"name":"x","required":true},{"name":"y"},{"name":"z","required":true}]}]}"#
         );
-        let new = written(|out| write_prompts(out, &prompts, Revision::V2025_11_25, Some("c")));
+        let new = written(|out| write_prompts(out, &prompts, Dialect::of(Revision::V2025_11_25), Some("c")));
         assert_eq!(
             new,
             r#"{"prompts":[{"name":"p","title":"P","arguments":[{"name":"x","title":"A","required":true},{"name":"y","title":"A"},{"name":"z","title":"A","required":true}],"icons":[{"src":"i"}]}],"nextCursor":"c"}"#
         );
+        let modern = written(|out| write_prompts(out, &prompts[..1], MODERN_DIALECT, Some("c")));
+        let own = new.strip_prefix('{').and_then(|new| new.strip_suffix('}')).unwrap();
+        assert_eq!(modern, modern_cacheable(&format!("{own},")));
         assert_eq!(warnings(&prompts).len(), 2);
     }
 
@@ -215,14 +220,18 @@ mod tests {
             ],
             error: None,
         };
-        let text = written(|out| write_prompt(out, Revision::V2025_11_25, &response));
+        let text = written(|out| write_prompt(out, Dialect::of(Revision::V2025_11_25), &response));
         assert_eq!(
             text,
             r#"{"description":"d","messages":[{"role":"assistant","content":{"type":"text","text":"a"}},{"role":"user","content":{"type":"text","text":"bare"}},{"role":"user","content":{"type":"audio","data":"","mimeType":"audio/x"}}]}"#
         );
-        let old = written(|out| write_prompt(out, Revision::V2024_11_05, &response));
+        let old = written(|out| write_prompt(out, Dialect::of(Revision::V2024_11_05), &response));
         assert!(!old.contains(r#""type":"audio""#), "{old}");
-        let empty = written(|out| write_prompt(out, Revision::V2024_11_05, &GetPromptResponse::default()));
+        let empty = written(|out| {
+            write_prompt(out, Dialect::of(Revision::V2024_11_05), &GetPromptResponse::default())
+        });
         assert_eq!(empty, r#"{"messages":[]}"#);
+        let empty = written(|out| write_prompt(out, MODERN_DIALECT, &GetPromptResponse::default()));
+        assert_eq!(empty, modern(r#""messages":[],"#));
     }
 }

@@ -2,6 +2,7 @@
 
 use super::declared;
 use super::error::{self, NOT_FOUND};
+use super::result::{self, Dialect};
 use super::revision::Revision;
 use crate::jsonrpc::json::{self, Array, Object};
 use crate::jsonrpc::message::RpcError;
@@ -98,39 +99,39 @@ fn write_list<'a>(
     out: &mut Vec<u8>,
     member: &str,
     entries: impl Iterator<Item = Entry<'a>>,
-    revision: Revision,
+    dialect: Dialect<'_>,
     next_cursor: Option<&str>,
 ) {
-    let mut result = Object::open(out);
+    let mut result = result::open(out, dialect);
     let mut list = Array::open(result.member(member));
     for entry in entries.filter(|entry| !entry.uri.is_empty()) {
-        entry.write(list.element(), revision);
+        entry.write(list.element(), dialect.revision);
     }
     list.close();
     if let Some(cursor) = next_cursor {
         result.text("nextCursor", cursor);
     }
-    result.close();
+    result::close_cacheable(result, dialect);
 }
 
 /// Appends the result of `resources/list`.
 pub fn write_resources(
     out: &mut Vec<u8>,
     resources: &[ResourceDefinition],
-    revision: Revision,
+    dialect: Dialect<'_>,
     next_cursor: Option<&str>,
 ) {
-    write_list(out, "resources", resources.iter().map(Entry::from), revision, next_cursor);
+    write_list(out, "resources", resources.iter().map(Entry::from), dialect, next_cursor);
 }
 
 /// Appends the result of `resources/templates/list`.
 pub fn write_templates(
     out: &mut Vec<u8>,
     templates: &[ResourceTemplateDefinition],
-    revision: Revision,
+    dialect: Dialect<'_>,
     next_cursor: Option<&str>,
 ) {
-    write_list(out, "resourceTemplates", templates.iter().map(Entry::from), revision, next_cursor);
+    write_list(out, "resourceTemplates", templates.iter().map(Entry::from), dialect, next_cursor);
 }
 
 /// What [`write_resources`] leaves out, for the person.
@@ -149,11 +150,15 @@ const NOT_FOUND_TEXT: &str = "Resource not found:";
 /// Tells an answer to `resources/read` from a failure.
 ///
 /// # Errors
-/// `-32002` with the URI for a resource that does not exist, `-32603` for another failure.
-pub fn read_answer(uri: &str, response: ReadResourceResponse) -> Result<ReadResourceResponse, RpcError> {
+/// [`error::resource_not_found`] for a resource that does not exist, `-32603` for another failure.
+pub fn read_answer(
+    revision: Revision,
+    uri: &str,
+    response: ReadResourceResponse,
+) -> Result<ReadResourceResponse, RpcError> {
     if let Some(error) = &response.error {
         return Err(match error.error_code.as_str() {
-            NOT_FOUND => error::resource_not_found(uri),
+            NOT_FOUND => error::resource_not_found(revision, uri),
             _ => error::failed("Reading the resource failed", error),
         });
     }
@@ -162,13 +167,13 @@ pub fn read_answer(uri: &str, response: ReadResourceResponse) -> Result<ReadReso
             && content.text.strip_prefix(NOT_FOUND_TEXT).is_some_and(|rest| rest.trim() == uri.trim())
     };
     match response.contents.as_slice() {
-        [content] if is_missing(content) => Err(error::resource_not_found(uri)),
+        [content] if is_missing(content) => Err(error::resource_not_found(revision, uri)),
         _ => Ok(response),
     }
 }
 
 /// Appends the result of `resources/read`; `uri` stands in for contents that do not name theirs.
-pub fn write_read(out: &mut Vec<u8>, uri: &str, response: &ReadResourceResponse) {
+pub fn write_read(out: &mut Vec<u8>, dialect: Dialect<'_>, uri: &str, response: &ReadResourceResponse) {
     let len = |content: &ResourceContent| {
         let data = if content.blob.is_empty() {
             json::string_len(&content.text)
@@ -180,8 +185,9 @@ pub fn write_read(out: &mut Vec<u8>, uri: &str, response: &ReadResourceResponse)
             + content.meta_json.len()
             + 64
     };
-    out.reserve_exact(response.contents.iter().map(len).sum::<usize>() + 64);
-    let mut result = Object::open(out);
+    let contents_len = response.contents.iter().map(len).sum::<usize>();
+    out.reserve_exact(contents_len + 64 + result::extra_len(dialect));
+    let mut result = result::open(out, dialect);
     let mut list = Array::open(result.member("contents"));
     for content in &response.contents {
         let mut object = Object::open(list.element());
@@ -196,13 +202,15 @@ pub fn write_read(out: &mut Vec<u8>, uri: &str, response: &ReadResourceResponse)
         object.close();
     }
     list.close();
-    result.close();
+    result::close_cacheable(result, dialect);
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::jsonrpc::json::proof::written;
+    use crate::mcp::result::proof::{MODERN_DIALECT, modern_cacheable};
+    use crate::mcp::revision::{LATEST, MODERN};
     use crate::wire::protomcp::ToolError;
 
     #[test]
@@ -235,7 +243,8 @@ mod tests {
             ),
         ];
         for (revision, expected) in table {
-            let text = written(|out| write_resources(out, std::slice::from_ref(&full), revision, None));
+            let text =
+                written(|out| write_resources(out, std::slice::from_ref(&full), Dialect::of(revision), None));
             assert_eq!(text, format!(r#"{{"resources":[{expected}]}}"#), "{revision:?}");
         }
         assert!(warnings(&[full]).is_empty());
@@ -252,7 +261,8 @@ mod tests {
             ..Default::default()
         };
         let resources = [bad, ResourceDefinition { name: "no uri".into(), ..Default::default() }];
-        let text = written(|out| write_resources(out, &resources, Revision::V2025_11_25, Some("c")));
+        let text =
+            written(|out| write_resources(out, &resources, Dialect::of(Revision::V2025_11_25), Some("c")));
         assert_eq!(text, r#"{"resources":[{"uri":"a:b","name":"a:b"}],"nextCursor":"c"}"#);
         assert_eq!(warnings(&resources).len(), 4);
 
@@ -266,9 +276,13 @@ mod tests {
             },
             ResourceTemplateDefinition::default(),
         ];
-        let text = written(|out| write_templates(out, &templates, Revision::V2025_06_18, None));
+        let text = written(|out| write_templates(out, &templates, Dialect::of(Revision::V2025_06_18), None));
         assert_eq!(text, r#"{"resourceTemplates":[{"uriTemplate":"a:{x}","name":"n","title":"T"}]}"#);
         assert_eq!(template_warnings(&templates).len(), 2);
+        let modern = written(|out| write_templates(out, &[], MODERN_DIALECT, None));
+        assert_eq!(modern, modern_cacheable(r#""resourceTemplates":[],"#));
+        let modern = written(|out| write_resources(out, &[], MODERN_DIALECT, Some("c")));
+        assert_eq!(modern, modern_cacheable(r#""resources":[],"nextCursor":"c","#));
     }
 
     fn text(text: &str) -> ReadResourceResponse {
@@ -281,20 +295,23 @@ mod tests {
     #[test]
     fn reading_tells_answers_from_failures() {
         for good in ["", "hello", "Resource not found: other:x", "A Resource not found: a:b"] {
-            assert_eq!(read_answer("a:b", text(good)), Ok(text(good)), "{good}");
+            assert_eq!(read_answer(LATEST, "a:b", text(good)), Ok(text(good)), "{good}");
         }
-        assert!(read_answer("a:b", ReadResourceResponse::default()).is_ok());
+        assert!(read_answer(LATEST, "a:b", ReadResourceResponse::default()).is_ok());
         for missing in ["Resource not found: a:b", "Resource not found:a:b\n"] {
-            let error = read_answer("a:b", text(missing)).unwrap_err();
+            let error = read_answer(LATEST, "a:b", text(missing)).unwrap_err();
             assert_eq!((error.code, error.data.as_deref()), (-32002, Some(r#"{"uri":"a:b"}"#)), "{missing}");
         }
         let failed = |code: &str| {
             let error = ToolError { error_code: code.into(), message: "m".into(), ..Default::default() };
-            read_answer("a:b", ReadResourceResponse { contents: Vec::new(), error: Some(error) }).unwrap_err()
+            read_answer(LATEST, "a:b", ReadResourceResponse { contents: Vec::new(), error: Some(error) })
+                .unwrap_err()
         };
         assert_eq!(failed("NOT_FOUND").code, -32002);
         assert_eq!(failed("OTHER").code, -32603);
         assert!(failed("OTHER").message.ends_with(": m"));
+        let error = read_answer(MODERN, "a:b", text("Resource not found: a:b")).unwrap_err();
+        assert_eq!((error.code, error.data.as_deref()), (-32602, Some(r#"{"uri":"a:b"}"#)));
     }
 
     #[test]
@@ -313,15 +330,17 @@ mod tests {
             ],
             error: None,
         };
-        let shown = written(|out| write_read(out, "a:b", &response));
+        let shown = written(|out| write_read(out, Dialect::of(LATEST), "a:b", &response));
         assert_eq!(
             shown,
             r#"{"contents":[{"uri":"a:b","mimeType":"text/plain","text":"a\nb"},{"uri":"c:d","blob":"AQI=","_meta":{}},{"uri":"a:b","text":""}]}"#
         );
+        let modern = written(|out| write_read(out, MODERN_DIALECT, "a:b", &text("")));
+        assert_eq!(modern, modern_cacheable(r#""contents":[{"uri":"a:b","text":""}],"#));
         let mut out = Vec::new();
         let blob = vec![7; 3_000_000];
         let contents = vec![ResourceContent { blob, ..Default::default() }];
-        write_read(&mut out, "a:b", &ReadResourceResponse { contents, error: None });
+        write_read(&mut out, MODERN_DIALECT, "a:b", &ReadResourceResponse { contents, error: None });
         assert!(out.capacity() < out.len() + 512, "{} {}", out.capacity(), out.len());
     }
 }

@@ -1,44 +1,75 @@
-//! The JSON Schemas of a tool, as hosts of the handshake era take them.
+//! The JSON Schemas of a tool, as hosts of either era take them.
 //!
 //! A schema reaches the host as it was written. Only what makes strict hosts refuse the whole
-//! tool list is mended: a root that is not of type `object`, a property whose schema is not an
-//! object, a `required` that is not a list of names.
+//! tool list is mended: a root that is not of type `object`, a property whose schema is none, a
+//! `required` that is not a list of names. Hosts of the handshake era refuse more than modern
+//! ones: output schemas whose root is not an object, and properties whose schema is a boolean.
 
 use serde_json::value::RawValue;
 
+use super::header;
+use super::revision::Revision;
 use crate::jsonrpc::json::{self, Array, Kind, Object};
 
-/// A schema that can be offered, and what had to be done to it.
+/// A schema that can be offered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Schema {
-    /// A JSON object of type `object`.
-    pub json: String,
-    /// Whether the real schema is that of the only property, `result`.
+    /// For the modern era: a JSON object.
+    modern: String,
+    /// For the handshake era, if it is another one: a JSON object of type `object`.
+    handshake: Option<String>,
+    /// Whether in the handshake era the real schema is that of the only property, `result`.
     pub is_wrapped: bool,
-    /// For the person, if something was not right.
-    pub warning: Option<&'static str>,
 }
 
-/// The schema of a tool's arguments; every tool has one.
-pub fn input(json: &str) -> Schema {
-    let any = |warning| Schema { json: r#"{"type":"object"}"#.to_owned(), is_wrapped: false, warning };
+impl Schema {
+    /// The text for hosts of this revision.
+    pub fn as_str(&self, revision: Revision) -> &str {
+        match &self.handshake {
+            Some(handshake) if !revision.has_any_schema() => handshake,
+            _ => &self.modern,
+        }
+    }
+
+    /// Whether it asks for a string.
+    pub fn is_string(&self) -> bool {
+        let kind = json::fields(&self.modern, &["type"]).ok().and_then(|fields| fields.values[0]);
+        kind.is_some_and(|kind| kind.get() == "\"string\"")
+    }
+}
+
+/// The schema of a tool's arguments, which every tool has, and what was wrong with it.
+pub fn input(json: &str) -> (Schema, Vec<String>) {
+    let any = Schema { modern: r#"{"type":"object"}"#.to_owned(), handshake: None, is_wrapped: false };
     if json.trim_ascii().is_empty() {
-        return any(None);
+        return (any, Vec::new());
     }
-    match object_schema(json) {
-        Some(schema) => schema,
-        None => any(Some("its input schema is not a JSON object; any arguments are taken")),
-    }
+    let cleaned = json::is_object(json).then(|| header::clean(json)).flatten();
+    let (json, mut warnings) = match &cleaned {
+        Some((json, warnings)) => (json.as_str(), warnings.clone()),
+        None => (json, Vec::new()),
+    };
+    let (Some(modern), Some(handshake)) =
+        (object_schema(json, Revision::V2026_07_28), object_schema(json, Revision::V2025_11_25))
+    else {
+        return (any, vec!["its input schema is not a JSON object; any arguments are taken".to_owned()]);
+    };
+    warnings.extend(modern.1.map(str::to_owned));
+    let handshake = (handshake.0 != modern.0).then_some(handshake.0);
+    (Schema { modern: modern.0, handshake, is_wrapped: false }, warnings)
 }
 
-/// The schema of a tool's structured content. One whose root is not an object is wrapped, as the
-/// structured content will be.
+/// The schema of a tool's structured content. One whose root is not an object is wrapped for
+/// hosts of the handshake era, as the structured content will be.
 ///
 /// # Errors
 /// Says why the schema cannot be offered.
 pub fn output(json: &str) -> Result<Schema, &'static str> {
-    let is_always_true = json.trim_ascii() == "true";
-    if !is_always_true && !json::is_object(json) {
+    let json = match json.trim_ascii() {
+        "true" => "{}",
+        json => json,
+    };
+    if !json::is_object(json) {
         return Err("its output schema is not a JSON object and was left out");
     }
     let fields = json::fields(json, &["type", "properties"]);
@@ -46,37 +77,36 @@ pub fn output(json: &str) -> Result<Schema, &'static str> {
         [Some(kind), _] => kind.get() == "\"object\"",
         [None, properties] => properties.is_some(),
     });
-    if is_object && let Some(schema) = object_schema(json) {
-        return Ok(schema);
+    let modern = json.to_owned();
+    if is_object && let Some((handshake, _)) = object_schema(json, Revision::V2025_11_25) {
+        let handshake = (handshake != modern).then_some(handshake);
+        return Ok(Schema { modern, handshake, is_wrapped: false });
     }
-    let real = if is_always_true { "{}" } else { json };
-    Ok(Schema { json: wrap(real), is_wrapped: true, warning: None })
+    Ok(Schema { modern, handshake: Some(wrap(json)), is_wrapped: true })
 }
 
-/// Whether the schema inside a wrapped one asks for a string.
-pub fn wraps_string(schema: &str) -> bool {
-    let inner = |json, name| json::fields(json, &[name]).ok().and_then(|fields| fields.values[0]);
-    let result = inner(schema, "properties").and_then(|value| inner(value.get(), "result"));
-    result.and_then(|value| inner(value.get(), "type")).is_some_and(|kind| kind.get() == "\"string\"")
-}
-
-/// The text itself if hosts take it, else mended; `None` if it is not a JSON object.
-fn object_schema(json: &str) -> Option<Schema> {
+/// The text itself if hosts take it, else mended with the reason; `None` if it is not a JSON
+/// object.
+fn object_schema(json: &str, revision: Revision) -> Option<(String, Option<&'static str>)> {
     if !json::is_object(json) {
         return None;
     }
     let fields = json::fields(json, &["type", "properties", "required"]).ok()?;
     let [kind, properties, required] = fields.values;
     let is_typed = kind.is_some_and(|kind| kind.get() == "\"object\"");
+    let is_schema = |schema: &RawValue| match json::kind_of(schema) {
+        Kind::Object => true,
+        Kind::Bool => revision.has_any_schema(),
+        _ => false,
+    };
     let has_sound_properties = properties.is_none_or(|properties| {
-        json::entries(properties.get())
-            .is_some_and(|all| all.iter().all(|(_, schema)| json::kind_of(schema) == Kind::Object))
+        json::entries(properties.get()).is_some_and(|all| all.iter().all(|(_, schema)| is_schema(schema)))
     });
     let is_name = |name: &&RawValue| json::kind_of(name) == Kind::String;
     let has_sound_required =
         required.is_none_or(|list| json::elements(list.get()).is_some_and(|all| all.iter().all(is_name)));
     if is_typed && has_sound_properties && has_sound_required && fields.duplicate.is_none() {
-        return Some(Schema { json: json.trim_ascii().to_owned(), is_wrapped: false, warning: None });
+        return Some((json.trim_ascii().to_owned(), None));
     }
     let warning = match (is_typed, has_sound_properties) {
         (false, _) => "a schema's root was not of type object and was made so",
@@ -95,7 +125,7 @@ fn object_schema(json: &str) -> Option<Schema> {
         }
     }
     object.close();
-    Some(Schema { json: String::from_utf8(out).ok()?, is_wrapped: false, warning: Some(warning) })
+    Some((String::from_utf8(out).ok()?, Some(warning)))
 }
 
 fn write_properties(schema: &mut Object<'_>, properties: Option<&RawValue>) {
@@ -185,6 +215,7 @@ fn moved(reference: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mcp::revision::{LATEST, MODERN};
 
     #[test]
     fn good_schemas_are_verbatim() {
@@ -193,8 +224,9 @@ mod tests {
             r#"{ "properties" : {"b":{"type":"integer"},"a":{}}, "required":["b"], "type":"object", "x":true }"#,
             r##"{"type":"object","properties":{"n":{"$ref":"#/$defs/N"}},"$defs":{"N":{"type":"object"}}}"##,
         ] {
-            let schema = input(&format!("\n{json} "));
-            assert_eq!(schema, Schema { json: json.to_owned(), is_wrapped: false, warning: None });
+            let (schema, warnings) = input(&format!("\n{json} "));
+            assert_eq!(schema, Schema { modern: json.to_owned(), handshake: None, is_wrapped: false });
+            assert!(warnings.is_empty(), "{warnings:?}");
             assert_eq!(output(json).unwrap(), schema);
         }
     }
@@ -223,14 +255,19 @@ mod tests {
             (r#"{"type":"object","required":["a",1]}"#, r#"{"type":"object"}"#, true),
         ];
         for (json, expected, warns) in table {
-            let schema = input(json);
-            assert_eq!(schema.json, expected, "{json}");
-            assert_eq!(schema.warning.is_some(), warns, "{json}");
+            let (schema, warnings) = input(json);
+            assert_eq!(schema.as_str(LATEST), expected, "{json}");
+            assert_eq!(!warnings.is_empty(), warns, "{json}");
             assert!(!schema.is_wrapped);
-            assert_eq!(input(&schema.json).warning, None, "mended once, it is good: {json}");
+            assert!(input(schema.as_str(LATEST)).1.is_empty(), "mended once, it is good: {json}");
         }
+        let boolean = r#"{"type":"object","properties":{"a":true}}"#;
+        let (schema, warnings) = input(boolean);
+        assert_eq!(schema.as_str(MODERN), boolean);
+        assert_eq!(schema.as_str(LATEST), r#"{"type":"object","properties":{"a":{}}}"#);
+        assert!(warnings.is_empty(), "{warnings:?}");
         let deep = format!("{}{}", "{\"properties\":".repeat(200), "{}".to_owned() + &"}".repeat(200));
-        assert_eq!(input(&deep).json, r#"{"type":"object"}"#);
+        assert_eq!(input(&deep).0.as_str(MODERN), r#"{"type":"object"}"#);
     }
 
     #[test]
@@ -262,17 +299,19 @@ mod tests {
         ];
         for (json, expected) in table {
             let schema = output(json).unwrap();
-            assert_eq!((schema.json, schema.is_wrapped), (expected, true), "{json}");
+            assert_eq!((schema.as_str(LATEST), schema.is_wrapped), (expected.as_str(), true), "{json}");
+            assert_eq!(schema.as_str(MODERN), if json == "true" { "{}" } else { json });
         }
         let added = output(r#"{"properties":{"a":{}}}"#).unwrap();
         assert_eq!(
-            (added.json.as_str(), added.is_wrapped),
+            (added.as_str(LATEST), added.is_wrapped),
             (r#"{"type":"object","properties":{"a":{}}}"#, false)
         );
         for bad in ["[]", "3", "nope", "false"] {
             assert!(output(bad).is_err(), "{bad}");
         }
-        assert!(wraps_string(&output(r#"{"type":"string"}"#).unwrap().json));
-        assert!(!wraps_string(&output("{}").unwrap().json));
+        assert_eq!(added.as_str(MODERN), r#"{"properties":{"a":{}}}"#);
+        assert!(output(r#"{"type":"string"}"#).unwrap().is_string());
+        assert!(!output("{}").unwrap().is_string());
     }
 }

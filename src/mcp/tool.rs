@@ -2,8 +2,9 @@
 //! own, [`call`](super::call).
 
 use super::declared;
+use super::result::{self, Dialect};
 use super::revision::Revision;
-use super::schema;
+use super::schema::{self, Schema};
 use crate::jsonrpc::json::{Array, Object};
 use crate::wire::protomcp::ToolDefinition;
 
@@ -16,10 +17,10 @@ pub struct Tool {
     pub title: String,
     /// For the model, or empty.
     pub description: String,
-    /// A JSON Schema of type `object`.
-    pub input_schema: String,
-    /// A JSON Schema of type `object`.
-    pub output_schema: Option<String>,
+    /// What it takes.
+    pub input_schema: Schema,
+    /// What its structured content is.
+    pub output_schema: Option<Schema>,
     /// A JSON object.
     pub annotations: Option<String>,
     /// A JSON array of icons.
@@ -28,9 +29,6 @@ pub struct Tool {
     pub meta: Option<String>,
     /// Whether it can run as a task.
     pub task_support: bool,
-    /// Whether [`output_schema`](Self::output_schema) describes `{"result": value}` because the
-    /// tool's own values are not objects.
-    pub wraps_output: bool,
 }
 
 /// A tool from what a tool process says about it, and what was mended, for the person.
@@ -43,20 +41,11 @@ pub fn from_definition(definition: ToolDefinition) -> Result<(Tool, Option<Strin
     }
     let owner = format!("tool {}", definition.name);
     let mut warnings = Vec::new();
-    let input = schema::input(&definition.input_schema_json);
-    warnings.extend(input.warning.map(|warning| format!("{owner}: {warning}")));
-    let output = match definition.output_schema_json.trim_ascii() {
+    let (input_schema, faults) = schema::input(&definition.input_schema_json);
+    warnings.extend(faults.into_iter().map(|fault| format!("{owner}: {fault}")));
+    let output_schema = match definition.output_schema_json.trim_ascii() {
         "" => None,
-        json => match schema::output(json) {
-            Ok(output) => {
-                warnings.extend(output.warning.map(|warning| format!("{owner}: {warning}")));
-                Some(output)
-            }
-            Err(reason) => {
-                warnings.push(format!("{owner}: {reason}"));
-                None
-            }
-        },
+        json => schema::output(json).map_err(|reason| warnings.push(format!("{owner}: {reason}"))).ok(),
     };
     let mut checked = |what, json: &str, check: declared::Check| {
         warnings.extend(declared::complaint(&owner, what, json, check));
@@ -70,9 +59,8 @@ pub fn from_definition(definition: ToolDefinition) -> Result<(Tool, Option<Strin
         name: definition.name,
         title: definition.title,
         description: definition.description,
-        input_schema: input.json,
-        wraps_output: output.as_ref().is_some_and(|output| output.is_wrapped),
-        output_schema: output.map(|output| output.json),
+        input_schema,
+        output_schema,
         annotations,
         icons,
         meta,
@@ -103,19 +91,19 @@ fn annotations_from_hints(definition: &ToolDefinition) -> Option<String> {
 pub fn write_tools<'t>(
     out: &mut Vec<u8>,
     tools: impl Iterator<Item = &'t Tool>,
-    revision: Revision,
+    dialect: Dialect<'_>,
     next_cursor: Option<&str>,
 ) {
-    let mut result = Object::open(out);
+    let mut result = result::open(out, dialect);
     let mut list = Array::open(result.member("tools"));
     for tool in tools {
-        write_tool(list.element(), tool, revision);
+        write_tool(list.element(), tool, dialect.revision);
     }
     list.close();
     if let Some(cursor) = next_cursor {
         result.text("nextCursor", cursor);
     }
-    result.close();
+    result::close_cacheable(result, dialect);
 }
 
 fn write_tool(out: &mut Vec<u8>, tool: &Tool, revision: Revision) {
@@ -128,9 +116,9 @@ fn write_tool(out: &mut Vec<u8>, tool: &Tool, revision: Revision) {
     if revision.has_icons() {
         object.raw_if("icons", tool.icons.as_deref());
     }
-    object.raw("inputSchema", &tool.input_schema);
+    object.raw("inputSchema", tool.input_schema.as_str(revision));
     if revision.has_structured_content() {
-        object.raw_if("outputSchema", tool.output_schema.as_deref());
+        object.raw_if("outputSchema", tool.output_schema.as_ref().map(|schema| schema.as_str(revision)));
     }
     if revision.has_annotations() {
         object.raw_if("annotations", tool.annotations.as_deref());
@@ -145,6 +133,8 @@ fn write_tool(out: &mut Vec<u8>, tool: &Tool, revision: Revision) {
 mod tests {
     use super::*;
     use crate::jsonrpc::json::proof::written;
+    use crate::mcp::result::proof::{MODERN_DIALECT, modern_cacheable};
+    use crate::mcp::revision::LATEST;
 
     fn definition() -> ToolDefinition {
         ToolDefinition {
@@ -183,7 +173,7 @@ mod tests {
             ),
         ];
         for (revision, expected) in table {
-            let text = written(|out| write_tools(out, [&tool].into_iter(), revision, None));
+            let text = written(|out| write_tools(out, [&tool].into_iter(), Dialect::of(revision), None));
             assert_eq!(text, format!(r#"{{"tools":[{expected}]}}"#), "{revision:?}");
         }
     }
@@ -193,9 +183,13 @@ mod tests {
         let bare = ToolDefinition { name: "a\"b".into(), ..Default::default() };
         let (tool, warning) = from_definition(bare).unwrap();
         assert_eq!(warning, None);
-        let text = written(|out| write_tools(out, [&tool].into_iter(), Revision::V2025_11_25, Some("c")));
+        let text = written(|out| {
+            write_tools(out, [&tool].into_iter(), Dialect::of(Revision::V2025_11_25), Some("c"))
+        });
         assert_eq!(text, r#"{"tools":[{"name":"a\"b","inputSchema":{"type":"object"}}],"nextCursor":"c"}"#);
-        let text = written(|out| write_tools(out, [].into_iter(), Revision::V2025_11_25, None));
+        let text = written(|out| write_tools(out, [].into_iter(), MODERN_DIALECT, Some("c")));
+        assert_eq!(text, modern_cacheable(r#""tools":[],"nextCursor":"c","#));
+        let text = written(|out| write_tools(out, [].into_iter(), Dialect::of(Revision::V2025_11_25), None));
         assert_eq!(text, r#"{"tools":[]}"#);
         assert!(from_definition(ToolDefinition::default()).is_err());
     }
@@ -212,7 +206,7 @@ mod tests {
             ..definition()
         };
         let (tool, warning) = from_definition(bad).unwrap();
-        assert_eq!(tool.input_schema, r#"{"type":"object"}"#);
+        assert_eq!(tool.input_schema.as_str(Revision::V2025_11_25), r#"{"type":"object"}"#);
         assert_eq!(tool.annotations.as_deref(), Some(r#"{"idempotentHint":true}"#));
         assert_eq!((tool.output_schema, tool.icons, tool.meta), (None, None, None));
         let warning = warning.unwrap();
@@ -232,7 +226,11 @@ mod tests {
         };
         let (tool, _) = from_definition(hints).unwrap();
         assert_eq!(tool.annotations.as_deref(), Some(r#"{"readOnlyHint":true,"openWorldHint":true}"#));
-        assert!(tool.wraps_output && tool.task_support);
+        assert!(tool.task_support);
+        let text = written(|out| write_tools(out, [&tool].into_iter(), MODERN_DIALECT, None));
+        assert!(text.contains(r#""outputSchema":{"type":"integer"},"#), "{text}");
+        let text = written(|out| write_tools(out, [&tool].into_iter(), Dialect::of(LATEST), None));
+        assert!(text.contains(r#""outputSchema":{"type":"object","properties":{"result""#), "{text}");
         let both = ToolDefinition { read_only_hint: true, ..definition() };
         let (tool, _) = from_definition(both).unwrap();
         assert_eq!(tool.annotations.as_deref(), Some(r#"{"destructiveHint":false}"#));
