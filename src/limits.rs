@@ -103,6 +103,9 @@ pub const SUBSCRIPTION_BYTES_MAX: usize = 1024 * 1024;
 /// Names of tools that are kept as enabled or disabled although the process has no such tools.
 pub const UNKNOWN_NAMES_MAX: usize = 1024;
 
+/// Streams of `subscriptions/listen` that one connection may hold open.
+pub const LISTENS_MAX: usize = 64;
+
 /// Middleware that one tool process may register.
 pub const MIDDLEWARE_MAX: usize = 64;
 

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use crate::ids::{AskId, Generation, Route};
 use crate::jsonrpc::message::RequestId;
-use crate::mcp::request::Complete;
+use crate::mcp::request::{Complete, RequestMeta};
 use crate::mcp::revision::Revision;
 use crate::mcp::tool::Tool;
 
@@ -18,6 +18,8 @@ pub(super) struct Call {
     pub(super) reply: Option<Reply>,
     /// What its host understands.
     pub(super) revision: Revision,
+    /// What its request said of the host, in the modern era.
+    pub(super) meta: Option<Box<RequestMeta>>,
     pub(super) work: Work,
     pub(super) stage: Stage,
     /// The process that it holds a slot of, and our open request there.

@@ -8,7 +8,8 @@ use std::time::Instant;
 
 use crate::ids::{CallId, Generation};
 use crate::jsonrpc::message::RpcError;
-use crate::mcp::error;
+use crate::mcp::request::Era;
+use crate::mcp::{error, revision};
 use crate::wire::protomcp::{CompletionRequest, GetPromptRequest, ReadResourceRequest, envelope::Msg};
 
 use super::call::{Call, ListKind, Place, Reply, Stage, Work};
@@ -18,7 +19,7 @@ use super::{Bridge, Outputs};
 impl Bridge {
     /// Takes in a request that needs the tool process. It begins at the end of this input if it
     /// can; what needs no slot is answered here.
-    pub(super) fn admit(&mut self, reply: Reply, work: Work, now: Instant, out: &mut Outputs) {
+    pub(super) fn admit(&mut self, reply: Reply, era: Era, work: Work, now: Instant, out: &mut Outputs) {
         if let Some(shutdown) = &self.shutdown {
             let text = format!("pmcp is ending ({}) and takes no more requests", shutdown.reason);
             return self.answer_error(&reply, &RpcError::internal(text), out);
@@ -33,8 +34,13 @@ impl Bridge {
         let id = CallId(self.next_id());
         let Some(session) = self.sessions.get_mut(&reply.route.session) else { return };
         session.in_flight.insert(reply.id.clone(), id);
+        let (revision, meta) = match era {
+            Era::Handshake => (session.revision, None),
+            Era::Modern(meta) => (revision::MODERN, Some(meta)),
+        };
         let call = Call {
-            revision: session.revision,
+            revision,
+            meta,
             reply: Some(reply),
             work,
             stage: Stage::Waiting,

@@ -7,8 +7,8 @@ use std::time::Instant;
 use crate::ids::{Route, SessionId};
 use crate::jsonrpc::message::{RequestId, RpcError, write_empty_result, write_error, write_result};
 use crate::limits::{SUBSCRIPTION_BYTES_MAX, SUBSCRIPTIONS_MAX};
-use crate::mcp::lifecycle::write_initialize_result;
-use crate::mcp::request::{HostMessage, Initialize, Notification, Request};
+use crate::mcp::lifecycle::{write_discover_result, write_initialize_result};
+use crate::mcp::request::{CallTool, Era, HostMessage, Initialize, Notification, Request};
 use crate::mcp::{error, revision};
 
 use super::call::{Call, ListKind, Reply, ToolCall, Work};
@@ -38,15 +38,15 @@ impl Bridge {
         out: &mut Outputs,
     ) {
         match message {
-            HostMessage::Request { id, request, .. } => {
+            HostMessage::Request { id, era, request } => {
                 let Some(session) = self.sessions.get(&route.session) else { return };
-                if session.in_flight.contains_key(&id) {
+                if session.is_in_use(&id) {
                     let error = error::duplicate_id(id.as_str());
                     return self.send_error(route, batch, Some(&id), &error, out);
                 }
                 let reply = Reply { route, id, batch };
                 match request {
-                    Ok(request) => self.request(reply, request, now, out),
+                    Ok(request) => self.request(reply, era, request, now, out),
                     Err(error) => self.answer_error(&reply, &error, out),
                 }
             }
@@ -86,9 +86,10 @@ impl Bridge {
         }
     }
 
-    fn request(&mut self, reply: Reply, request: Request<'_>, now: Instant, out: &mut Outputs) {
+    fn request(&mut self, reply: Reply, era: Era, request: Request<'_>, now: Instant, out: &mut Outputs) {
         let Some(session) = self.sessions.get_mut(&reply.route.session) else { return };
-        session.live |= session.initialized;
+        // A modern request tells nothing of the session that may live beside it.
+        session.live |= session.initialized && era == Era::Handshake;
         let work = match request {
             Request::Initialize(initialize) => return self.initialize(&reply, &initialize, out),
             Request::Ping => return self.answer_empty(&reply, out),
@@ -113,6 +114,12 @@ impl Bridge {
                 session.subscriptions.remove(&uri);
                 return self.answer_empty(&reply, out);
             }
+            Request::ReadResource { retry: Some(_), .. }
+            | Request::GetPrompt { retry: Some(_), .. }
+            | Request::CallTool(CallTool { retry: Some(_), .. }) => {
+                let error = RpcError::invalid_params("this requestState is not one of ours");
+                return self.answer_error(&reply, &error, out);
+            }
             Request::ListTools { cursor } => Work::List { kind: ListKind::Tools, cursor },
             Request::ListResources { cursor } => Work::List { kind: ListKind::Resources, cursor },
             Request::ListResourceTemplates { cursor } => Work::List { kind: ListKind::Templates, cursor },
@@ -131,9 +138,9 @@ impl Bridge {
                 chain: Arc::default(),
                 result: None,
             }),
-            Request::Discover
-            | Request::Listen(_)
-            | Request::TaskGet { .. }
+            Request::Discover => return self.discover(&reply, out),
+            Request::Listen(filter) => return self.listen(reply, filter, out),
+            Request::TaskGet { .. }
             | Request::TaskUpdate { .. }
             | Request::TaskCancel { .. }
             | Request::TaskResult { .. }
@@ -142,7 +149,16 @@ impl Bridge {
                 return self.answer_error(&reply, &error, out);
             }
         };
-        self.admit(reply, work, now, out);
+        self.admit(reply, era, work, now, out);
+    }
+
+    /// What the modern era has in place of a handshake; it settles nothing.
+    fn discover(&mut self, reply: &Reply, out: &mut Outputs) {
+        let mut message = Vec::new();
+        write_result(&mut message, &reply.id, |body| {
+            write_discover_result(body, self.dialect(revision::MODERN), &self.config.server);
+        });
+        self.answer(reply, message, out);
     }
 
     fn initialize(&mut self, reply: &Reply, initialize: &Initialize, out: &mut Outputs) {
@@ -176,10 +192,9 @@ impl Bridge {
     /// The host no longer wants an answer. A request that is not in flight (any more) is ignored,
     /// as the specification asks (basic/utilities/cancellation).
     fn cancelled(&mut self, session: SessionId, id: &RequestId, now: Instant, out: &mut Outputs) {
-        let Some(call) = self.sessions.get(&session).and_then(|session| session.in_flight.get(id)).copied()
-        else {
-            return;
-        };
+        let Some(of) = self.sessions.get_mut(&session) else { return };
+        of.listens.retain(|listen| listen.id() != id);
+        let Some(call) = of.in_flight.get(id).copied() else { return };
         if let Some(Call { reply: Some(reply), .. }) = self.remove(call, now, out) {
             self.no_answer(&reply, out);
         }

@@ -113,12 +113,17 @@ impl Bridge {
                 }
             }
             Msg::Progress(progress) => self.progress(generation, &progress, out),
-            Msg::Log(message) => self.log_message(&message, out),
+            Msg::Log(message) => self.log_message(generation, &message, out),
             Msg::ResourceChanged(changed) => {
                 self.notify(
                     out,
                     |session| session.subscriptions.contains(&changed.uri),
                     |message| notify::resource_updated(message, &changed.uri, None),
+                );
+                self.tell_listens(
+                    out,
+                    |filter| filter.resource_uris.contains(&changed.uri),
+                    |message, stream| notify::resource_updated(message, &changed.uri, stream),
                 );
             }
             Msg::SamplingRequest(request) => self.sampling(generation, request_id, &request, now, out),
@@ -295,8 +300,23 @@ impl Bridge {
         out.push(Output::Host { route: reply.route, message });
     }
 
-    fn log_message(&mut self, message: &LogMessage, out: &mut Outputs) {
+    /// A log line goes to the sessions that want it. If it can only belong to one call, and that is
+    /// a modern one, it goes to that call's host alone, and only if the call asked for it.
+    fn log_message(&mut self, generation: Generation, message: &LogMessage, out: &mut Outputs) {
         let level = logging::Level::from_tool(&message.level);
+        let process = self.processes.get(&generation);
+        let mut calls =
+            process.into_iter().flat_map(|process| process.asks.values()).filter_map(|ask| ask.call);
+        if let (Some(only), None) = (calls.next(), calls.next())
+            && let Some(Call { meta: Some(meta), reply: Some(reply), .. }) = self.calls.get(&only)
+        {
+            if meta.log_level.is_some_and(|wanted| level >= wanted) {
+                let mut line = Vec::new();
+                notify::log(&mut line, level, &message.logger, &message.data_json);
+                out.push(Output::Host { route: reply.route, message: line });
+            }
+            return;
+        }
         self.notify(
             out,
             |session| level >= session.log_level,

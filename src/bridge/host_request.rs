@@ -162,6 +162,12 @@ impl Bridge {
             })?)
         };
         let route = match call.and_then(|call| self.calls.get(&call)) {
+            // There are no requests to hosts in the modern era.
+            Some(call) if call.meta.is_some() => {
+                return Err(format!(
+                    "the host speaks a revision in which it is not asked for {what} this way"
+                ));
+            }
             Some(call) => call.reply.as_ref().map(|reply| reply.route),
             None if self.sessions.len() == 1 => self.sessions.keys().next().map(|&id| Route::session(id)),
             None => None,

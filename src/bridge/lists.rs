@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crate::ids::{AskId, CallId, Generation};
-use crate::jsonrpc::message::RpcError;
+use crate::jsonrpc::message::{RequestId, RpcError};
 use crate::limits::LIST_TIMEOUT;
 use crate::log::Level;
+use crate::mcp::request::Filter;
 use crate::mcp::result::Dialect;
 use crate::mcp::revision;
 use crate::mcp::tool::{Tool, write_tools};
@@ -246,15 +247,18 @@ impl Bridge {
     }
 
     fn notify_list(&self, kind: ListKind, out: &mut Outputs) {
-        self.notify(
-            out,
-            |_| true,
-            |message| match kind {
-                ListKind::Tools => notify::tools_changed(message, None),
-                ListKind::Resources | ListKind::Templates => notify::resources_changed(message, None),
-                ListKind::Prompts => notify::prompts_changed(message, None),
-            },
-        );
+        let write = |message: &mut Vec<u8>, stream: Option<&RequestId>| match kind {
+            ListKind::Tools => notify::tools_changed(message, stream),
+            ListKind::Resources | ListKind::Templates => notify::resources_changed(message, stream),
+            ListKind::Prompts => notify::prompts_changed(message, stream),
+        };
+        self.notify(out, |_| true, |message| write(message, None));
+        let wants = |filter: &Filter| match kind {
+            ListKind::Tools => filter.tools,
+            ListKind::Resources | ListKind::Templates => filter.resources,
+            ListKind::Prompts => filter.prompts,
+        };
+        self.tell_listens(out, wants, write);
     }
 
     /// Asks a new process for the lists that hosts have seen, to tell them what changed.
@@ -277,6 +281,7 @@ impl Bridge {
             let call = Call {
                 reply: None,
                 revision: revision::LATEST,
+                meta: None,
                 work: Work::Refresh(kind),
                 stage: Stage::Waiting,
                 place: None,

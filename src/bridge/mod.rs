@@ -38,6 +38,7 @@ mod from_host;
 mod from_tool;
 mod host_request;
 pub mod job;
+mod listen;
 mod lists;
 mod middleware;
 mod process;

@@ -8,6 +8,8 @@ use crate::mcp::logging::Level;
 use crate::mcp::request::HostCapabilities;
 use crate::mcp::revision::{self, Revision};
 
+use super::listen::Listen;
+
 /// One host.
 #[derive(Debug)]
 pub(super) struct Session {
@@ -22,6 +24,8 @@ pub(super) struct Session {
     pub(super) log_level: Level,
     /// URIs of resources whose changes it wants to hear of.
     pub(super) subscriptions: BTreeSet<String>,
+    /// The streams of news that it opened in the modern era.
+    pub(super) listens: Vec<Listen>,
     /// Its requests that are not answered yet.
     pub(super) in_flight: HashMap<RequestId, CallId>,
     /// Batches of which answers are outstanding.
@@ -39,6 +43,11 @@ struct Batch {
 }
 
 impl Session {
+    /// Whether an id is that of a request that is not answered yet.
+    pub(super) fn is_in_use(&self, id: &RequestId) -> bool {
+        self.in_flight.contains_key(id) || self.listens.iter().any(|listen| listen.id() == id)
+    }
+
     pub(super) fn new() -> Self {
         Self {
             revision: revision::LATEST,
@@ -47,6 +56,7 @@ impl Session {
             capabilities: HostCapabilities::default(),
             log_level: Level::Info,
             subscriptions: BTreeSet::new(),
+            listens: Vec::new(),
             in_flight: HashMap::new(),
             batches: BTreeMap::new(),
             next_batch: 0,

@@ -81,6 +81,7 @@ impl Bridge {
                 self.end_process(generation, "was told to end", false, now, out);
             }
         }
+        self.end_listens(out);
         if self.processes.is_empty() && !self.exited {
             self.exited = true;
             out.push(Output::Exit);

@@ -3,7 +3,6 @@
 
 use super::result::{self, Dialect};
 use super::revision::{self, Revision};
-use super::task;
 use crate::jsonrpc::json::{self, Array, Object};
 
 /// What hosts are told about the server.
@@ -64,11 +63,6 @@ fn write_capabilities(out: &mut Vec<u8>, revision: Revision) {
     if revision.has_completions() {
         capabilities.raw("completions", "{}");
     }
-    if revision.is_modern() {
-        let mut extensions = Object::open(capabilities.member("extensions"));
-        extensions.raw(task::EXTENSION, "{}");
-        extensions.close();
-    }
     capabilities.raw("logging", "{}");
     capabilities.raw("prompts", r#"{"listChanged":true}"#);
     capabilities.raw("resources", r#"{"subscribe":true,"listChanged":true}"#);
@@ -111,7 +105,7 @@ mod tests {
         write_discover_result(&mut out, MODERN_DIALECT, &server);
         let expected = modern_cacheable(concat!(
             r#""supportedVersions":["2026-07-28"],"capabilities":{"completions":{},"#,
-            r#""extensions":{"io.modelcontextprotocol/tasks":{}},"logging":{},"#,
+            r#""logging":{},"#,
             r#""prompts":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true},"#,
             r#""tools":{"listChanged":true}},"instructions":"Ask.","#,
         ));

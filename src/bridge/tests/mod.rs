@@ -6,6 +6,7 @@ mod host_requests;
 mod life;
 mod lists;
 mod middleware;
+mod modern;
 mod pair;
 mod regressions;
 mod reload;
