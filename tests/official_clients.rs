@@ -12,27 +12,37 @@ use crate::support::dir::Dir;
 use crate::support::pmcp::{binary, example};
 use crate::support::{environment, eventually, process};
 
-/// Interpreter and script of each client that is there; what is not is said.
-fn clients() -> Vec<(&'static str, PathBuf, PathBuf)> {
-    let mut clients = Vec::new();
-    if let Some(python) = environment::file("client-python/bin/python") {
-        clients.push(("Python", python, environment::source("clients/host.py")));
-    }
+/// A client, its mode, its interpreter and its script.
+type Client = (&'static str, &'static str, PathBuf, PathBuf);
+
+/// The clients of the handshake era that are there; what is not is said.
+fn clients() -> Vec<Client> {
+    let mut clients = python("legacy");
     if let Some(script) = environment::file("client-node/host.mjs") {
-        clients.push(("TypeScript", "node".into(), script));
+        clients.push(("TypeScript", "", "node".into(), script));
     }
     clients
 }
 
+/// The Python client in one of its modes; the empty one is what it does by itself.
+fn python(mode: &'static str) -> Vec<Client> {
+    let python = environment::file("client-python/bin/python");
+    python
+        .map(|python| ("Python", mode, python, environment::source("clients/host.py")))
+        .into_iter()
+        .collect()
+}
+
 /// Has each client serve itself from this tool process by this script; what each saw.
-fn each_sees(tool: &[&str], script: Value, check: impl Fn(&str, Value)) {
-    for (name, interpreter, file) in clients() {
+fn each_sees(clients: Vec<Client>, tool: &[&str], script: Value, check: impl Fn(&str, Value)) {
+    for (name, mode, interpreter, file) in clients {
         let dir = Arc::new(Dir::new());
         let mut child = Command::new(interpreter)
             .arg(file)
             .arg(binary())
             .args(tool)
             .env("SCRIPT", script.to_string())
+            .env("MODE", mode)
             .env("PYTHONDONTWRITEBYTECODE", "1")
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -77,7 +87,7 @@ fn they_are_content_with_the_sdk_of_this_tree() {
         call("link", json!({})),
         call("embedded", json!({})),
     ]);
-    each_sees(&["run", tool.to_str().unwrap()], script, |name, seen| {
+    each_sees(clients(), &["run", tool.to_str().unwrap()], script, |name, seen| {
         assert_eq!(seen["server"]["name"], "tool-everything", "{name}");
         assert_eq!(seen["capabilities"]["tools"]["listChanged"], true);
         assert!(seen["tools"].as_array().unwrap().iter().any(|tool| tool["name"] == "echo"));
@@ -121,7 +131,7 @@ fn they_are_content_with_a_published_sdk() {
         {"do": "call", "params": {"name": "fail", "arguments": {}}},
     ]);
     let runtime = python.to_str().unwrap();
-    each_sees(&["run", "--runtime", runtime, tool.to_str().unwrap()], script, |name, seen| {
+    each_sees(clients(), &["run", "--runtime", runtime, tool.to_str().unwrap()], script, |name, seen| {
         assert_eq!(seen["resources"], json!(["test://static", "test://binary"]), "{name}");
         assert_eq!(seen["templates"], json!(["note://{id}"]));
         assert_eq!(seen["prompts"], json!(["greet"]));
@@ -162,4 +172,35 @@ fn they_are_content_with_a_published_sdk() {
         // Other tests run the same file at the same time; only those count that have no parent.
         !all.iter().filter(|pid| marked(pid)).any(|pid| process::status(*pid, "PPid").as_deref() == Some("1"))
     });
+}
+
+#[test]
+fn the_modern_era_is_theirs_without_a_handshake() {
+    let tool = example("tool-everything");
+    let call = |name: &str, arguments: Value| json!({"do": "call", "params": {"name": name, "arguments": arguments}});
+    let script = json!([
+        call("echo", json!({"text": "✓ 漢字"})),
+        call("fail", json!({})),
+        call("structured", json!({})),
+        call("image", json!({})),
+        {"do": "call", "params": {"name": "progress", "arguments": {"steps": 3}}, "progress": true},
+        {"do": "read", "params": {"uri": "text://greeting"}},
+        {"do": "read", "params": {"uri": "text://nowhere"}},
+    ]);
+    for mode in ["", "2026-07-28"] {
+        each_sees(python(mode), &["run", tool.to_str().unwrap()], script.clone(), |name, seen| {
+            if mode.is_empty() {
+                assert_eq!(seen["server"]["name"], "tool-everything", "it begins with server/discover");
+            }
+            assert!(seen["tools"].as_array().unwrap().iter().any(|tool| tool["name"] == "echo"));
+            assert_eq!(answer(name, &seen, 0)["content"][0]["text"], "✓ 漢字");
+            assert_eq!(answer(name, &seen, 0)["resultType"], "complete", "it was no handshake: {seen}");
+            assert_eq!(answer(name, &seen, 1)["isError"], true);
+            assert!(!answer(name, &seen, 2)["structuredContent"].is_null());
+            assert_eq!(answer(name, &seen, 3)["content"][0]["type"], "image");
+            assert_eq!(seen["answers"][4]["progress"].as_array().unwrap().len(), 3);
+            assert!(answer(name, &seen, 5)["contents"][0]["text"].is_string());
+            assert_eq!(seen["answers"][6]["error"]["code"], -32602);
+        });
+    }
 }

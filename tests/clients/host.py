@@ -1,4 +1,4 @@
-"""The official Python client, in its legacy mode, connects to the command given, uses what it
+"""The official Python client, in the mode that MODE names (its own choice without), connects to the command given, uses what it
 finds there, and prints what it saw as one JSON object."""
 
 import asyncio
@@ -12,7 +12,8 @@ from mcp.client.stdio import stdio_client
 
 
 def plain(model):
-    return model.model_dump(mode="json", by_alias=True, exclude_none=True)
+    # A client that never asked knows nothing of the server.
+    return model and model.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
 async def main():
@@ -33,22 +34,25 @@ async def main():
         )
 
     server = StdioServerParameters(command=sys.argv[1], args=sys.argv[2:])
+    mode = os.environ.get("MODE")
     async with Client(
         stdio_client(server),
-        mode="legacy",
+        **({"mode": mode} if mode else {}),
         logging_callback=on_log,
         message_handler=on_message,
         sampling_callback=on_sampling,
     ) as client:
         seen["server"] = plain(client.server_info)
         seen["capabilities"] = plain(client.server_capabilities)
-        await client.send_ping()
+        if mode == "legacy":
+            await client.send_ping()
         seen["tools"] = [plain(tool) for tool in (await client.list_tools()).tools]
         seen["resources"] = [str(item.uri) for item in (await client.list_resources()).resources]
         templates = (await client.list_resource_templates()).resource_templates
         seen["templates"] = [item.uri_template for item in templates]
         seen["prompts"] = [item.name for item in (await client.list_prompts()).prompts]
-        await client.set_logging_level("debug")
+        if mode == "legacy":
+            await client.set_logging_level("debug")
         for step in json.loads(os.environ.get("SCRIPT", "[]")):
             updates = []
 
