@@ -16,7 +16,7 @@ use super::{Bridge, Output, Outputs};
 
 impl Bridge {
     /// One message of a host.
-    pub(super) fn from_host(
+    pub(super) fn host_said(
         &mut self,
         route: Route,
         message: HostMessage<'_>,

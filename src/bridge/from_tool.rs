@@ -22,7 +22,7 @@ use super::{Bridge, Output, Outputs, log};
 impl Bridge {
     /// One message of a tool process. What a process says that was told to end is still taken:
     /// it may be the answer that a host waits for.
-    pub(super) fn from_tool(
+    pub(super) fn tool_said(
         &mut self,
         generation: Generation,
         received: Received<'_>,

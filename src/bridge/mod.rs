@@ -265,11 +265,11 @@ impl Bridge {
                     self.start(now, out);
                 }
             }
-            Input::Host { route, message } => self.from_host(route, message, now, out),
+            Input::Host { route, message } => self.host_said(route, message, now, out),
             Input::SessionClosed(session) => self.session_closed(session, now, out),
             Input::ToolLaunched(generation) => self.tool_launched(generation, now),
             Input::ToolConnected(generation) => self.tool_connected(generation, out),
-            Input::Tool { generation, received } => self.from_tool(generation, received, now, out),
+            Input::Tool { generation, received } => self.tool_said(generation, received, now, out),
             Input::ToolDisconnected { generation, reason } => {
                 self.tool_disconnected(generation, reason, now);
             }

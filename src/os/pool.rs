@@ -19,6 +19,10 @@ use crate::mcp::request::HostMessage;
 
 /// What a worker does.
 #[derive(Debug)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "each is moved twice in its life, with a large payload behind it"
+)]
 pub(super) enum Work {
     /// Something that the bridge wants done.
     Bridge(Job),
