@@ -26,14 +26,13 @@ pub struct Tool {
     pub icons: Option<String>,
     /// A JSON object.
     pub meta: Option<String>,
-    /// Whether it can run as a task.
-    pub task_support: bool,
     /// Whether [`output_schema`](Self::output_schema) describes `{"result": value}` because the
     /// tool's own values are not objects.
     pub wraps_output: bool,
 }
 
-/// A tool from what a tool process says about it, and what was mended, for the person.
+/// A tool from what a tool process says about it, and for the person what was mended of it (which
+/// does not name it).
 ///
 /// # Errors
 /// Says why it cannot be offered at all.
@@ -41,25 +40,24 @@ pub fn from_definition(definition: ToolDefinition) -> Result<(Tool, Option<Strin
     if definition.name.is_empty() {
         return Err("a tool without a name cannot be offered".to_owned());
     }
-    let owner = format!("tool {}", definition.name);
-    let mut warnings = Vec::new();
+    let mut warnings: Vec<String> = Vec::new();
     let input = schema::input(&definition.input_schema_json);
-    warnings.extend(input.warning.map(|warning| format!("{owner}: {warning}")));
+    warnings.extend(input.warning.map(String::from));
     let output = match definition.output_schema_json.trim_ascii() {
         "" => None,
         json => match schema::output(json) {
             Ok(output) => {
-                warnings.extend(output.warning.map(|warning| format!("{owner}: {warning}")));
+                warnings.extend(output.warning.map(String::from));
                 Some(output)
             }
             Err(reason) => {
-                warnings.push(format!("{owner}: {reason}"));
+                warnings.push(reason.to_owned());
                 None
             }
         },
     };
     let mut checked = |what, json: &str, check: declared::Check| {
-        warnings.extend(declared::complaint(&owner, what, json, check));
+        warnings.extend(declared::complaint(what, json, check));
         check(json).map(str::to_owned)
     };
     let annotations = checked("annotations", &definition.annotations_json, declared::tool_annotations)
@@ -76,7 +74,6 @@ pub fn from_definition(definition: ToolDefinition) -> Result<(Tool, Option<Strin
         annotations,
         icons,
         meta,
-        task_support: definition.task_support,
     };
     Ok((tool, (!warnings.is_empty()).then(|| warnings.join("; "))))
 }
@@ -156,7 +153,6 @@ mod tests {
             annotations_json: r#"{"destructiveHint":false}"#.into(),
             icons_json: r#"[{"src":"a"}]"#.into(),
             meta_json: r#"{"k":1}"#.into(),
-            task_support: true,
             ..Default::default()
         }
     }
@@ -216,7 +212,9 @@ mod tests {
         assert_eq!(tool.annotations.as_deref(), Some(r#"{"idempotentHint":true}"#));
         assert_eq!((tool.output_schema, tool.icons, tool.meta), (None, None, None));
         let warning = warning.unwrap();
-        for word in ["tool t", "input schema", "output schema", "annotations", "icons", "meta"] {
+        // Whoever shows it says of which tool.
+        assert!(!warning.contains("tool t"), "{warning}");
+        for word in ["input schema", "output schema", "annotations", "icons", "meta"] {
             assert!(warning.contains(word), "{word}: {warning}");
         }
     }
@@ -232,7 +230,7 @@ mod tests {
         };
         let (tool, _) = from_definition(hints).unwrap();
         assert_eq!(tool.annotations.as_deref(), Some(r#"{"readOnlyHint":true,"openWorldHint":true}"#));
-        assert!(tool.wraps_output && tool.task_support);
+        assert!(tool.wraps_output);
         let both = ToolDefinition { read_only_hint: true, ..definition() };
         let (tool, _) = from_definition(both).unwrap();
         assert_eq!(tool.annotations.as_deref(), Some(r#"{"destructiveHint":false}"#));
