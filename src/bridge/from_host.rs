@@ -64,7 +64,9 @@ impl Bridge {
     fn host_batch(&mut self, route: Route, messages: Vec<HostMessage<'_>>, now: Instant, out: &mut Outputs) {
         let Some(session) = self.sessions.get_mut(&route.session) else { return };
         // Empty and endless ones were refused when they were parsed.
-        if !session.initialized || !session.revision.has_batches() {
+        let is_modern =
+            |message: &HostMessage<'_>| matches!(message, HostMessage::Request { era: Era::Modern(_), .. });
+        if !session.initialized || !session.revision.has_batches() || messages.iter().any(is_modern) {
             let error = error::no_batches(session.revision);
             return self.send_error(route, None, None, &error, out);
         }

@@ -62,10 +62,10 @@ pub(super) fn icons(json: &str) -> Option<&str> {
     json::elements(json)?.iter().all(is_icon).then(|| json.trim_ascii())
 }
 
-/// What to tell the person when `json` is there but was left out.
-pub(super) fn complaint(owner: &str, what: &str, json: &str, check: Check) -> Option<String> {
+/// What to tell the person about the owner of `json` when it is there but was left out.
+pub(super) fn complaint(what: &str, json: &str, check: Check) -> Option<String> {
     let is_left_out = !json.is_empty() && check(json).is_none();
-    is_left_out.then(|| format!("{owner}: its {what} are not what the protocol wants and were left out"))
+    is_left_out.then(|| format!("its {what} are not what the protocol wants and were left out"))
 }
 
 pub(super) fn is_absent_or(value: Option<&RawValue>, kind: Kind) -> bool {
@@ -159,8 +159,8 @@ mod tests {
         ] {
             assert_eq!(icons(bad), None, "{bad}");
         }
-        let text = complaint("tool x", "icons", "[1]", icons).unwrap();
-        assert!(text.contains("tool x") && text.contains("icons"), "{text}");
-        assert_eq!(complaint("tool x", "icons", "", icons), None);
+        let text = complaint("icons", "[1]", icons).unwrap();
+        assert_eq!(text, "its icons are not what the protocol wants and were left out");
+        assert_eq!(complaint("icons", "", icons), None);
     }
 }

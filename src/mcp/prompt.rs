@@ -71,9 +71,12 @@ pub fn warnings(prompts: &[PromptDefinition]) -> Vec<String> {
         if prompt.name.is_empty() {
             warnings.push("a prompt without a name was left out".to_owned());
         }
-        let owner = format!("prompt {}", prompt.name);
-        warnings.extend(declared::complaint(&owner, "icons", &prompt.icons_json, declared::icons));
-        warnings.extend(declared::complaint(&owner, "meta", &prompt.meta_json, declared::meta));
+        let complaints = [
+            declared::complaint("icons", &prompt.icons_json, declared::icons),
+            declared::complaint("meta", &prompt.meta_json, declared::meta),
+        ];
+        let complaints = complaints.into_iter().flatten();
+        warnings.extend(complaints.map(|complaint| format!("the prompt \"{}\": {complaint}", prompt.name)));
     }
     warnings
 }

@@ -83,14 +83,16 @@ impl Entry<'_> {
     }
 
     fn warnings(&self) -> impl Iterator<Item = String> {
-        let owner = format!("resource {}", self.uri);
         let nameless = self.uri.is_empty().then(|| "a resource without a URI was left out".to_owned());
         let checks: [(&str, &str, declared::Check); 3] = [
             ("annotations", self.annotations, declared::resource_annotations),
             ("icons", self.icons, declared::icons),
             ("meta", self.meta, declared::meta),
         ];
-        let complaints = checks.map(|(what, json, check)| declared::complaint(&owner, what, json, check));
+        let complaints = checks.map(|(what, json, check)| {
+            let complaint = declared::complaint(what, json, check)?;
+            Some(format!("the resource \"{}\": {complaint}", self.uri))
+        });
         nameless.into_iter().chain(complaints.into_iter().flatten())
     }
 }

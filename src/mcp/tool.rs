@@ -27,11 +27,10 @@ pub struct Tool {
     pub icons: Option<String>,
     /// A JSON object.
     pub meta: Option<String>,
-    /// Whether it can run as a task.
-    pub task_support: bool,
 }
 
-/// A tool from what a tool process says about it, and what was mended, for the person.
+/// A tool from what a tool process says about it, and for the person what was mended of it (which
+/// does not name it).
 ///
 /// # Errors
 /// Says why it cannot be offered at all.
@@ -39,16 +38,15 @@ pub fn from_definition(definition: ToolDefinition) -> Result<(Tool, Option<Strin
     if definition.name.is_empty() {
         return Err("a tool without a name cannot be offered".to_owned());
     }
-    let owner = format!("tool {}", definition.name);
-    let mut warnings = Vec::new();
+    let mut warnings: Vec<String> = Vec::new();
     let (input_schema, faults) = schema::input(&definition.input_schema_json);
-    warnings.extend(faults.into_iter().map(|fault| format!("{owner}: {fault}")));
+    warnings.extend(faults);
     let output_schema = match definition.output_schema_json.trim_ascii() {
         "" => None,
-        json => schema::output(json).map_err(|reason| warnings.push(format!("{owner}: {reason}"))).ok(),
+        json => schema::output(json).map_err(|reason| warnings.push(reason.to_owned())).ok(),
     };
     let mut checked = |what, json: &str, check: declared::Check| {
-        warnings.extend(declared::complaint(&owner, what, json, check));
+        warnings.extend(declared::complaint(what, json, check));
         check(json).map(str::to_owned)
     };
     let annotations = checked("annotations", &definition.annotations_json, declared::tool_annotations)
@@ -64,7 +62,6 @@ pub fn from_definition(definition: ToolDefinition) -> Result<(Tool, Option<Strin
         annotations,
         icons,
         meta,
-        task_support: definition.task_support,
     };
     Ok((tool, (!warnings.is_empty()).then(|| warnings.join("; "))))
 }
@@ -146,7 +143,6 @@ mod tests {
             annotations_json: r#"{"destructiveHint":false}"#.into(),
             icons_json: r#"[{"src":"a"}]"#.into(),
             meta_json: r#"{"k":1}"#.into(),
-            task_support: true,
             ..Default::default()
         }
     }
@@ -210,7 +206,9 @@ mod tests {
         assert_eq!(tool.annotations.as_deref(), Some(r#"{"idempotentHint":true}"#));
         assert_eq!((tool.output_schema, tool.icons, tool.meta), (None, None, None));
         let warning = warning.unwrap();
-        for word in ["tool t", "input schema", "output schema", "annotations", "icons", "meta"] {
+        // Whoever shows it says of which tool.
+        assert!(!warning.contains("tool t"), "{warning}");
+        for word in ["input schema", "output schema", "annotations", "icons", "meta"] {
             assert!(warning.contains(word), "{word}: {warning}");
         }
     }
@@ -226,7 +224,6 @@ mod tests {
         };
         let (tool, _) = from_definition(hints).unwrap();
         assert_eq!(tool.annotations.as_deref(), Some(r#"{"readOnlyHint":true,"openWorldHint":true}"#));
-        assert!(tool.task_support);
         let text = written(|out| write_tools(out, [&tool].into_iter(), MODERN_DIALECT, None));
         assert!(text.contains(r#""outputSchema":{"type":"integer"},"#), "{text}");
         let text = written(|out| write_tools(out, [&tool].into_iter(), Dialect::of(LATEST), None));

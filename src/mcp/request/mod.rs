@@ -263,8 +263,6 @@ pub enum Notification {
     Cancelled {
         /// Which request.
         id: RequestId,
-        /// Why, or empty.
-        reason: String,
     },
     /// `notifications/roots/list_changed`.
     RootsListChanged,
