@@ -68,7 +68,7 @@ impl Bridge {
         };
         match &call.work {
             Work::List { kind: ListKind::Tools, .. } => false,
-            Work::List { kind, .. } | Work::Refresh(kind) => !process.silent.contains(kind),
+            Work::List { kind, .. } | Work::Refresh(kind) => !process.silent.contains_key(kind),
             Work::Tool(call) => process.tool(&call.name).is_some() && process.tool_list.is_active(&call.name),
             _ => true,
         }
@@ -160,7 +160,7 @@ impl Bridge {
         now: Instant,
         out: &mut Outputs,
     ) {
-        if self.processes.get(&generation).is_some_and(|process| process.silent.contains(&kind)) {
+        if self.processes.get(&generation).is_some_and(|process| process.silent.contains_key(&kind)) {
             return self.list_is_silent(id, now, out);
         }
         self.take_slot(id, generation);
@@ -173,7 +173,7 @@ impl Bridge {
         let Some(process) = self.processes.get(&generation) else { return };
         if process.prompts.is_some() {
             self.check_prompt(generation, id, now, out);
-        } else if process.silent.contains(&ListKind::Prompts) {
+        } else if process.silent.contains_key(&ListKind::Prompts) {
             self.get_prompt(id, out);
         } else {
             if let Some(call) = self.calls.get_mut(&id) {

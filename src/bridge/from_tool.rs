@@ -141,7 +141,9 @@ impl Bridge {
         now: Instant,
         out: &mut Outputs,
     ) {
-        let Some(ask) = self.take_ask(generation, request_id) else { return unasked(out, request_id) };
+        let Some(ask) = self.take_ask(generation, request_id) else {
+            return self.listed_late(generation, request_id, &msg, out);
+        };
         let Some(id) = ask.call else { return };
         match msg {
             Msg::MiddlewareInterceptResponse(response) => self.intercepted(id, response, now, out),

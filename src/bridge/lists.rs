@@ -16,6 +16,7 @@ use crate::wire::protomcp::{
     PromptDefinition, ResourceDefinition, ResourceTemplateDefinition, envelope::Msg,
 };
 
+use super::asks::unasked;
 use super::call::{Call, ListKind, Stage, Work};
 use super::tool_list::ToolList;
 use super::{Bridge, Outputs, log};
@@ -166,6 +167,32 @@ impl Bridge {
         self.fail(id, "", now, out);
     }
 
+    /// An answer to no open request: if it is that of a list which was given up, the process
+    /// speaks it after all, and hosts are told to ask again.
+    pub(super) fn listed_late(
+        &mut self,
+        generation: Generation,
+        request_id: &str,
+        msg: &Msg,
+        out: &mut Outputs,
+    ) {
+        let (kind, is_empty) = match msg {
+            Msg::ResourceListResponse(list) => (ListKind::Resources, list.resources.is_empty()),
+            Msg::ResourceTemplateListResponse(list) => (ListKind::Templates, list.templates.is_empty()),
+            Msg::PromptListResponse(list) => (ListKind::Prompts, list.prompts.is_empty()),
+            _ => return unasked(out, request_id),
+        };
+        let silent = self.processes.get_mut(&generation).map(|process| &mut process.silent);
+        let is_it = |ask: &AskId| request_id.parse() == Ok(ask.0);
+        let Some(silent) = silent.filter(|silent| silent.get(&kind).is_some_and(is_it)) else {
+            return unasked(out, request_id);
+        };
+        silent.remove(&kind);
+        if !is_empty {
+            self.notify_list(kind, out);
+        }
+    }
+
     /// A process did not answer a request for a list: it does not speak it.
     pub(super) fn list_timed_out(
         &mut self,
@@ -184,7 +211,7 @@ impl Bridge {
             _ => ListKind::Prompts,
         };
         process.asks.remove(&ask);
-        process.silent.insert(kind);
+        process.silent.insert(kind, ask);
         if let Some(place) = &mut call.place {
             place.ask = None;
         }

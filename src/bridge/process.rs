@@ -1,6 +1,6 @@
 //! One life of the tool process, as the bridge sees it.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -54,8 +54,8 @@ pub(super) struct Process {
     pub(super) asks: BTreeMap<AskId, Ask>,
     /// Its prompts, once it was asked.
     pub(super) prompts: Option<Vec<PromptDefinition>>,
-    /// Lists that it does not answer.
-    pub(super) silent: BTreeSet<ListKind>,
+    /// Lists that it did not answer in time, and the request that it may answer yet.
+    pub(super) silent: BTreeMap<ListKind, AskId>,
 }
 
 /// Where a tool process is in its life.
@@ -116,7 +116,7 @@ impl Process {
             busy: 0,
             asks: BTreeMap::new(),
             prompts: None,
-            silent: BTreeSet::new(),
+            silent: BTreeMap::new(),
         }
     }
 

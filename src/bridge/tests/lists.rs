@@ -128,6 +128,21 @@ fn a_library_that_ignores_a_list_has_an_empty_one_and_is_not_asked_again() {
 }
 
 #[test]
+fn a_list_that_comes_late_is_asked_for_again() {
+    let mut scene = Scene::serving(&["a"]);
+    scene.ask(1, "resources/list", json!({}));
+    let told = scene.told_one(1);
+    scene.wait(LIST_TIMEOUT);
+    assert_eq!(names(&scene.heard_one(), "resources"), [""; 0]);
+    scene.tool(1, &told.request_id, resources(&["slow"]));
+    assert_eq!(scene.heard_one()["method"], "notifications/resources/list_changed");
+    scene.ask(2, "resources/list", json!({}));
+    let told = scene.told_one(1);
+    scene.tool(1, &told.request_id, resources(&["slow"]));
+    assert_eq!(names(&scene.heard_one(), "resources"), ["slow"]);
+}
+
+#[test]
 fn a_prompts_required_arguments_are_checked() {
     let mut scene = Scene::serving(&[]);
     scene.ask(1, "prompts/get", json!({"name": "hello"}));
