@@ -167,7 +167,7 @@ pub(super) mod tests {
             static COUNT: AtomicUsize = AtomicUsize::new(0);
             let count = COUNT.fetch_add(1, Ordering::Relaxed);
             let path = std::env::temp_dir().join(format!("pmcp-cli-{}-{count}", std::process::id()));
-            fs::create_dir_all(path.join("work")).expect("a temporary folder");
+            fs::create_dir_all(path.join("home")).expect("a temporary folder");
             Folder(path)
         }
 
@@ -201,7 +201,7 @@ pub(super) mod tests {
         folder.program("bin/python3");
         folder.program("bin/cargo");
         Environment {
-            folder: folder.path("work"),
+            folder: folder.path("home"),
             path: vec![folder.path("bin")],
             usual: Vec::new(),
             home: None,
@@ -216,12 +216,12 @@ pub(super) mod tests {
     fn a_file_alone_gets_every_default() {
         let folder = Folder::new();
         let here = environment(&folder);
-        folder.file("work/weather.py", "");
-        let file = folder.path("work/weather.py");
+        folder.file("home/weather.py", "");
+        let file = folder.path("home/weather.py");
         let settings =
             make(Serve { file: "./weather.py".into(), ..Serve::default() }, &here).unwrap().settings;
         assert_eq!(settings.launch.command, [OsString::from("python3"), file.clone().into()]);
-        assert_eq!(settings.launch.folder, Some(folder.path("work")));
+        assert_eq!(settings.launch.folder, Some(folder.path("home")));
         assert!(settings.launch.environment.is_empty());
         assert_eq!(settings.bridge.command, format!("python3 {}", file.display()));
         assert_eq!(
@@ -240,13 +240,13 @@ pub(super) mod tests {
     fn every_flag_arrives() {
         let folder = Folder::new();
         let here = environment(&folder);
-        folder.file("work/weather.py", "");
-        folder.file("work/how.md", "Ask for one city.\n\n");
-        folder.file("work/vars", "C=d");
-        folder.file("work/elsewhere/x", "");
+        folder.file("home/weather.py", "");
+        folder.file("home/how.md", "Ask for one city.\n\n");
+        folder.file("home/vars", "C=d");
+        folder.file("home/elsewhere/x", "");
         let typed = Serve {
             dev: true,
-            file: folder.path("work/weather.py"),
+            file: folder.path("home/weather.py"),
             args: vec!["-x".into()],
             command: Vec::new(),
             cwd: Some("elsewhere".into()),
@@ -271,11 +271,11 @@ pub(super) mod tests {
             log_level: Some(Level::Error),
         };
         let settings = make(typed, &here).unwrap().settings;
-        let file = folder.path("work/weather.py").into_os_string();
+        let file = folder.path("home/weather.py").into_os_string();
         assert_eq!(settings.launch.command, ["python3".into(), "-I".into(), file, "-x".into()]);
-        assert_eq!(settings.launch.folder, Some(folder.path("work/elsewhere")));
+        assert_eq!(settings.launch.folder, Some(folder.path("home/elsewhere")));
         assert_eq!(settings.launch.environment, [("A".into(), "b".into())]);
-        assert_eq!(settings.launch.environment_file, Some(folder.path("work/vars")));
+        assert_eq!(settings.launch.environment_file, Some(folder.path("home/vars")));
         assert_eq!(settings.bridge.build_timeout, None, "there is nothing to build");
         let server = settings.bridge.server;
         assert_eq!((server.name.as_str(), server.version.as_str()), ("Weather", "2"));
@@ -287,14 +287,14 @@ pub(super) mod tests {
         assert_eq!(settings.bridge.reload, bridge::ReloadMode::Immediate);
         assert!(settings.bridge.exclusive);
         assert_eq!(settings.bridge.drain, Duration::from_secs(5));
-        assert_eq!(settings.socket, Some(folder.path("work/s.sock")));
+        assert_eq!(settings.socket, Some(folder.path("home/s.sock")));
         assert_eq!(settings.log_level, Level::Error);
         let watch = settings.watch.expect("dev watches");
-        assert_eq!(watch.rules.root(), folder.path("work"));
+        assert_eq!(watch.rules.root(), folder.path("home"));
         assert!(
-            watch.rules.counts(&folder.path("work/x.sql")) && !watch.rules.counts(&folder.path("work/y.py"))
+            watch.rules.counts(&folder.path("home/x.sql")) && !watch.rules.counts(&folder.path("home/y.py"))
         );
-        assert!(watch.rules.counts(&folder.path("work/vars")));
+        assert!(watch.rules.counts(&folder.path("home/vars")));
         assert_eq!(watch.poll, Some(Duration::from_millis(100)));
     }
 
@@ -302,9 +302,9 @@ pub(super) mod tests {
     fn dev_watches_a_whole_cargo_package() {
         let folder = Folder::new();
         let here = environment(&folder);
-        folder.file("work/p/Cargo.toml", "[package]");
-        folder.file("work/p/src/bin/b.rs", "");
-        folder.program("work/tool");
+        folder.file("home/p/Cargo.toml", "[package]");
+        folder.file("home/p/src/bin/b.rs", "");
+        folder.program("home/tool");
         let dev = |file: &str| {
             let typed = Serve { dev: true, file: file.into(), ..Serve::default() };
             make(typed, &here).unwrap().settings
@@ -312,36 +312,36 @@ pub(super) mod tests {
         let settings = dev("p/src/bin/b.rs");
         assert_eq!(settings.bridge.server.name, "b");
         assert_eq!(settings.bridge.build_timeout, Some(limits::BUILD_TIMEOUT));
-        assert_eq!(settings.bridge.command, folder.path("work/p/src/bin/b.rs").display().to_string());
-        assert_eq!(settings.launch.folder, Some(folder.path("work/p")));
+        assert_eq!(settings.bridge.command, folder.path("home/p/src/bin/b.rs").display().to_string());
+        assert_eq!(settings.launch.folder, Some(folder.path("home/p")));
         assert_eq!(settings.log_level, Level::Info);
         let watch = settings.watch.expect("dev watches");
-        assert_eq!(watch.rules.root(), folder.path("work/p"));
+        assert_eq!(watch.rules.root(), folder.path("home/p"));
         assert_eq!(watch.poll, None);
         let watch = dev("tool").watch.expect("dev watches");
-        assert_eq!(watch.rules.root(), folder.path("work"));
+        assert_eq!(watch.rules.root(), folder.path("home"));
     }
 
     #[test]
     fn a_command_instead_of_a_file() {
         let folder = Folder::new();
         let here = environment(&folder);
-        folder.file("work/p/pyproject.toml", "");
-        folder.file("work/p/s.py", "");
-        folder.program("work/tool");
+        folder.file("home/p/pyproject.toml", "");
+        folder.file("home/p/s.py", "");
+        folder.program("home/tool");
         let dev = |words: &[&str]| {
             let command = words.iter().map(OsString::from).collect();
             make(Serve { dev: true, command, ..Serve::default() }, &here).unwrap().settings
         };
         let settings = dev(&["python3", "-X", "dev", "p/s.py"]);
         assert_eq!(settings.launch.command, ["python3", "-X", "dev", "p/s.py"]);
-        assert_eq!(settings.launch.folder, Some(folder.path("work")), "the words mean what they meant");
+        assert_eq!(settings.launch.folder, Some(folder.path("home")), "the words mean what they meant");
         assert_eq!(settings.bridge.server.name, "s");
         let watch = settings.watch.expect("dev watches");
-        assert_eq!(watch.rules.root(), folder.path("work"));
-        assert!(watch.rules.counts(&folder.path("work/p/x.py")));
+        assert_eq!(watch.rules.root(), folder.path("home"));
+        assert!(watch.rules.counts(&folder.path("home/p/x.py")));
         let settings = dev(&["./tool"]);
-        assert_eq!(settings.launch.command, [folder.path("work/./tool")]);
+        assert_eq!(settings.launch.command, [folder.path("home/./tool")]);
         assert_eq!(settings.bridge.server.name, "tool");
     }
 
@@ -349,10 +349,10 @@ pub(super) mod tests {
     fn what_is_missing_is_named() {
         let folder = Folder::new();
         let here = environment(&folder);
-        folder.file("work/weather.py", "");
-        folder.file("work/bytes", "");
-        fs::write(folder.path("work/bytes"), b"\xff").unwrap();
-        let work = folder.path("work").display().to_string();
+        folder.file("home/weather.py", "");
+        folder.file("home/bytes", "");
+        fs::write(folder.path("home/bytes"), b"\xff").unwrap();
+        let work = folder.path("home").display().to_string();
         let problem = |typed: Serve| make(typed, &here).unwrap_err();
         let file = |name: &str| Serve { file: name.into(), ..Serve::default() };
         assert_eq!(problem(file("wether.py")), "there is no file wether.py; did you mean weather.py?");

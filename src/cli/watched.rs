@@ -125,13 +125,13 @@ mod tests {
         folder.file("real/pyproject.toml", "");
         folder.file("real/src/server.py", "");
         std::os::unix::fs::symlink(folder.path("real"), folder.path("alias")).unwrap();
-        std::os::unix::fs::symlink(folder.path("real/src/server.py"), folder.path("work/tool.py")).unwrap();
+        std::os::unix::fs::symlink(folder.path("real/src/server.py"), folder.path("home/tool.py")).unwrap();
         let rules = of(&folder, "alias/src/server.py", &["../alias/x/*.txt"], &[]).unwrap();
         assert_eq!(rules.begins(), [folder.path("real")]);
         assert!(rules.counts(&folder.path("real/x/a.txt")));
-        let rules = of(&folder, "work/tool.py", &[], &[]).unwrap();
-        assert_eq!(rules.begins(), [folder.path("real"), folder.path("work")]);
-        assert!(rules.counts(&folder.path("work/tool.py")) && !rules.counts(&folder.path("work/other.py")));
+        let rules = of(&folder, "home/tool.py", &[], &[]).unwrap();
+        assert_eq!(rules.begins(), [folder.path("real"), folder.path("home")]);
+        assert!(rules.counts(&folder.path("home/tool.py")) && !rules.counts(&folder.path("home/other.py")));
     }
 
     #[test]

@@ -190,19 +190,19 @@ mod tests {
     #[test]
     fn a_workspace_has_one_lock_for_many_projects() {
         let folder = Folder::new();
-        folder.file("work/a/b/c/s.py", "");
-        let file = folder.path("work/a/b/c/s.py");
+        folder.file("home/a/b/c/s.py", "");
+        let file = folder.path("home/a/b/c/s.py");
         let names = |folders: Vec<PathBuf>| -> Vec<String> {
             folders.iter().map(|path| path.file_name().unwrap().to_string_lossy().into_owned()).collect()
         };
         assert_eq!(names(searched(&file, None)), ["c"]);
-        folder.file("work/a/b/pyproject.toml", "");
+        folder.file("home/a/b/pyproject.toml", "");
         assert_eq!(names(searched(&file, None)), ["c", "b"]);
-        folder.file("work/package.json", "");
-        assert_eq!(names(searched(&file, None)), ["c", "b", "a", "work"]);
-        folder.file("work/a/.git/HEAD", "");
+        folder.file("home/package.json", "");
+        assert_eq!(names(searched(&file, None)), ["c", "b", "a", "home"]);
+        folder.file("home/a/.git/HEAD", "");
         assert_eq!(names(searched(&file, None)), ["c", "b", "a"]);
-        let home = folder.path("work/a/b");
+        let home = folder.path("home/a/b");
         assert_eq!(names(searched(&file, Some(&home))), ["c"], "what lies at home is nobody's");
         assert_eq!(names(searched(&home.join("s.py"), Some(&home))), ["b"]);
     }
