@@ -39,6 +39,12 @@ fn a_wrong_command_line_is_one_line_and_code_2() {
         ("run LICENSE-MIT", "--runtime"),
         ("run Cargo.toml --runtime no-such-program", "PATH"),
         ("run Cargo.toml --runtime cat --instructions no-such-file", "no-such-file"),
+        ("run Cargo.toml --runtime cat --socket no/such/s", "--socket: "),
+        ("run Cargo.toml --runtime cat --socket no/such/s", "no/such/s can't be used: No such file"),
+        ("run Cargo.toml --runtime cat --socket Cargo.toml/s", "Cargo.toml/s can't be used: Not a directory"),
+        ("run Cargo.toml --runtime cat --socket Cargo.toml", "Cargo.toml exists and is not a socket"),
+        // Nobody may make files there, not even root.
+        ("dev Cargo.toml --runtime cat --socket /sys/s", "--socket: /sys/s can't be used: "),
         ("help nothing", "run, dev and doctor"),
     ] {
         let words: Vec<&str> = line.split_whitespace().collect();

@@ -255,6 +255,10 @@ impl Bridge {
 
 /// What became of a process, for a person, with its last words.
 fn death(process: &Process, command: &str, how: &str, stderr: &str) -> String {
+    if how.starts_with("could not be started") {
+        // Nothing ran that could have said more.
+        return format!("the tool process ({command}) {how}");
+    }
     let mut text = match (&process.end_reason, process.phase) {
         (Some(reason), _) => format!("the tool process ({command}) {reason}; it {how}"),
         (None, Phase::Starting { .. }) => format!("the tool process ({command}) {how} before it connected"),

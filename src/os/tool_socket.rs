@@ -44,9 +44,17 @@ impl ToolSocket {
     /// Listens at `path` if one is given, else in a new folder in the first fitting place.
     pub(super) fn bind(path: Option<&Path>) -> io::Result<Self> {
         match path {
-            Some(path) => Self::bind_at(path.to_path_buf(), None),
+            Some(path) => Self::bind_given(path).map_err(|error| other(format!("--socket: {error}"))),
             None => Self::bind_in(places()),
         }
+    }
+
+    /// Listens at the path that a person gave. The error names it.
+    fn bind_given(path: &Path) -> io::Result<Self> {
+        check_length(path)?;
+        remove_stale(path)?;
+        Self::bind_at(path.to_path_buf(), None)
+            .map_err(|error| other(format!("{} can't be used: {error}", path.display())))
     }
 
     /// Listens in a new folder in the first of these places that allows it.
@@ -57,7 +65,9 @@ impl ToolSocket {
             let folder = place.join(format!("pmcp-{}-{random:08x}", std::process::id()));
             // mkdir fails for whatever exists already, so nobody can have prepared it.
             let bound = DirBuilder::new().mode(0o700).create(&folder).and_then(|()| {
-                Self::bind_at(folder.join("tool.sock"), Some(folder.clone())).inspect_err(|_| {
+                let path = folder.join("tool.sock");
+                let bound = check_length(&path).and_then(|()| Self::bind_at(path, Some(folder.clone())));
+                bound.inspect_err(|_| {
                     let _ = fs::remove_dir(&folder);
                 })
             });
@@ -71,10 +81,6 @@ impl ToolSocket {
     }
 
     fn bind_at(path: PathBuf, folder: Option<PathBuf>) -> io::Result<Self> {
-        check_path(&path)?;
-        if folder.is_none() {
-            remove_stale(&path)?;
-        }
         let listener = UnixListener::bind(&path)?;
         let socket = Self { listener, path, folder };
         fs::set_permissions(&socket.path, Permissions::from_mode(0o600))?;
@@ -116,8 +122,14 @@ impl Drop for ToolSocket {
     }
 }
 
-/// Whether a socket can lie there at all, as a sentence if not.
-pub(super) fn check_path(path: &Path) -> io::Result<()> {
+/// Whether a socket can lie at the path that a person gave, as a sentence if not. Nothing tells
+/// that as surely as making one, for a moment.
+pub(super) fn try_path(path: &Path) -> io::Result<()> {
+    ToolSocket::bind_given(path).map(drop)
+}
+
+/// Whether the path of a socket may be that long, as a sentence if not.
+fn check_length(path: &Path) -> io::Result<()> {
     let length = path.as_os_str().len();
     if length > PATH_MAX {
         let path = path.display();
@@ -212,8 +224,12 @@ mod tests {
         let error = ToolSocket::bind(Some(&path)).unwrap_err().to_string();
         assert!(error.ends_with("exists and is not a socket"), "{error}");
         assert_eq!(fs::read(&path).unwrap(), b"a file");
-        assert!(check_path(Path::new(&"x".repeat(107))).is_ok());
-        assert!(check_path(Path::new(&"x".repeat(108))).is_err());
-        fs::remove_dir_all(place).unwrap();
+        assert!(check_length(Path::new(&"x".repeat(107))).is_ok());
+        assert!(check_length(Path::new(&"x".repeat(108))).is_err());
+        fs::remove_file(&path).unwrap();
+        assert!(try_path(&path).is_ok() && !path.exists());
+        fs::remove_dir(place).unwrap();
+        let error = ToolSocket::bind(Some(&path)).unwrap_err().to_string();
+        assert!(error.starts_with(&format!("--socket: {} can't be used: ", path.display())), "{error}");
     }
 }

@@ -79,7 +79,7 @@ impl EventLoop {
     /// Takes over the process: its signals, its standard streams, its orphans.
     pub(super) fn new(settings: Settings) -> Result<Self, Error> {
         if let Some(path) = &settings.socket {
-            tool_socket::check_path(path).map_err(|error| Error::new("--socket", error))?;
+            tool_socket::try_path(path).map_err(|error| Error::new("--socket", error))?;
         }
         // Before any thread is started: they inherit the mask.
         let signals = Signals::block().map_err(|error| Error::new("cannot listen for signals", error))?;
