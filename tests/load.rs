@@ -250,7 +250,8 @@ fn an_idle_bridge_does_nothing_and_is_small() {
     let resident = process::memory(pid, "VmRSS");
     eprintln!("idle: {threads} threads, {:.1} MiB", resident as f64 / MIB as f64);
     assert!(threads <= 4, "{threads} threads");
-    // The bound of 3 MiB is for the static release, which `make bench` holds it to.
+    // The bound of 3 MiB is for the static release; `make bench` measures that one. This may be a
+    // debug build, so here the bound is only against what grows.
     assert!(resident < 16 * MIB, "{} MiB", resident / MIB);
     trio.lives();
 }
