@@ -26,8 +26,8 @@ pub const RAW_DISCARD_MAX: u64 = 1024 * 1024 * 1024;
 
 /// A block of memory of this size or more is a mapping of its own, which goes back to the system
 /// when it is freed. Fresh pages cost as much as the work on them, so smaller ones may be kept for
-/// the next message.
-pub const MAPPED_MIN: usize = 32 * 1024 * 1024;
+/// the next message: up to what a line of 10 MiB, the most that hosts send, is read into.
+pub const MAPPED_MIN: usize = 17 * 1024 * 1024;
 
 /// What the pipes to and from a host shall hold: a system's usual most. With the usual 64 KiB a
 /// message of 10 MiB takes 160 turns of both sides.
