@@ -214,6 +214,10 @@ pub const STDERR_TAIL_LINES: usize = 20;
 /// Longest of those lines: a model reads them as well.
 pub const STDERR_TAIL_LINE_MAX: usize = 1024;
 
+/// Longest error that stands for a whole stderr where one line is told: long enough for a path or
+/// two, and it comes with every result.
+pub const LAST_WORDS_MAX: usize = 300;
+
 /// Lines per second of a tool process that are shown; the rest is counted.
 pub const LOG_LINES_PER_SECOND: u32 = 500;
 

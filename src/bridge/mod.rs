@@ -10,7 +10,7 @@
 //! process), then `from_tool` (what comes back), `results` and `job` (large ones), `ending`. Lists are in
 //! `lists` and `tool_list`, questions of a tool to its host in `host_request`. `call` and
 //! `session` are what is remembered of each. A crash begins in `supervise` (`tool_exited`), which
-//! asks `restart` when to go on; a save begins in `reload`; the end is in `shutdown`. `process` is
+//! asks `restart` when to go on and `last_words` what to say; a save begins in `reload`; the end is in `shutdown`. `process` is
 //! one life of the tool process.
 //!
 //! The contract: [`Bridge::handle`] takes one input and the time, changes state and pushes
@@ -38,6 +38,7 @@ mod from_host;
 mod from_tool;
 mod host_request;
 pub mod job;
+mod last_words;
 mod listen;
 mod lists;
 mod middleware;

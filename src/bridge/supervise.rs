@@ -11,6 +11,7 @@ use crate::log::Level;
 use crate::wire::protomcp::{ListToolsRequest, ReloadResponse, envelope::Msg};
 
 use super::call::Call;
+use super::last_words::last_words;
 use super::process::{Phase, Process};
 use super::restart::Plan;
 use super::{Bridge, Output, Outputs, log};
@@ -127,8 +128,8 @@ impl Bridge {
         log(out, Level::Error, text.clone());
         let is_alive = |other: &Process| !matches!(other.phase, Phase::Ending { .. });
         if self.serving.is_some() && !process.served {
-            let last_line = stderr.lines().rev().find(|line| !line.trim().is_empty());
-            self.reload_failed(process.end_reason.as_deref().or(last_line).unwrap_or(how), out);
+            let why = process.end_reason.or_else(|| last_words(stderr));
+            self.reload_failed(why.as_deref().unwrap_or(how), out);
             self.reload_next(now, out);
         } else if !self.processes.values().any(is_alive) {
             self.nobody_serves(&process, text, now, out);
