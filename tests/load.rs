@@ -227,7 +227,8 @@ fn a_large_argument_passes_too() {
     trio.host.result_of(id);
     let peak = process::memory(trio.host.pid(), "VmHWM");
     assert!(peak < 80 * MIB, "{} MiB", peak / MIB);
-    eventually("the memory comes back", || process::memory(trio.host.pid(), "VmRSS") < 16 * MIB);
+    // What blocks of up to 16 MiB took may be kept for the next message.
+    eventually("most memory comes back", || process::memory(trio.host.pid(), "VmRSS") < 40 * MIB);
 }
 
 #[test]
