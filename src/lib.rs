@@ -35,6 +35,17 @@
 //! [`wire::envelope::Received`], the bridge runs the middleware that is left, and
 //! [`mcp::call::write_call_result`] spells the result for the host's revision.
 //!
+//! # What else happens
+//!
+//! *A crash*: [`os`] reads what the process still said, reaps it and hands in
+//! [`bridge::Input::ToolExited`]; the bridge fails its calls with its last words and plans the
+//! restart. *A save*: [`os`] notices, [`watch`] says whether it counts, and
+//! [`bridge::Input::Reload`] has the bridge start a new process beside the old one, which is let
+//! go when the new one has proven itself. *A question of a tool* (sampling, roots) arrives like an
+//! answer; the bridge passes it to the host whose call it belongs to, [`mcp::input`] spells it.
+//! *An era*: each message of a host is of the era with a handshake or of the one without
+//! ([`mcp::request::Era`]); both live on the same pipe.
+//!
 //! # Words
 //!
 //! *Host*: the application that talks MCP to us. *Tool process*: the child that holds the tools.
@@ -42,7 +53,9 @@
 //! of a host that needs the tool process. *Ask*: one request of ours to the tool process. *Host
 //! request*: one request of ours to a host, for a tool. *Frame*: length and bytes. *Envelope*: the
 //! message in a frame. *Payload*: one large field. *Transfer*: a payload arriving in pieces.
-//! *Job*: what a worker thread does. *Turn*: one go of the loop.
+//! *Job*: what a worker thread does. *Turn*: one go of the loop. *Handshake*: of a tool process, from
+//! its connection to a `ReloadResponse` without a request id, which says that it is complete; of a
+//! host, `initialize`.
 
 pub mod buffer;
 pub mod limits;

@@ -7,11 +7,11 @@
 //!
 //! One call goes through these files in this order: `from_host` (a request of a host), `dispatch`
 //! (taken in, waits, begins; `waiting` is the line), `middleware`, `asks` (our requests to the
-//! process), then `from_tool` (what comes back), `results` and `job` (large ones), `ending`. Lists are in
-//! `lists` and `tool_list`, questions of a tool to its host in `host_request`. `call` and
-//! `session` are what is remembered of each. A crash begins in `supervise` (`tool_exited`), which
-//! asks `restart` when to go on and `last_words` what to say; a save begins in `reload`; the end is in `shutdown`. `process` is
-//! one life of the tool process.
+//! process), then `from_tool` (what comes back), `results` and `job` (large ones), `ending`. Lists
+//! are in `lists` and `tool_list`, streams of news in `listen`, questions of a tool to its host in
+//! `host_request`. `call` and `session` are what is remembered of each. A crash begins in
+//! `supervise` (`tool_exited`), which asks `restart` when to go on and `last_words` what to say; a
+//! save begins in `reload`; the end is in `shutdown`. `process` is one life of the tool process.
 //!
 //! The contract: [`Bridge::handle`] takes one input and the time, changes state and pushes
 //! [`Output`]s, which the caller carries out in their order. When nothing happens the caller
