@@ -15,6 +15,7 @@ use crate::support::pmcp::Setup;
 use crate::support::{PATIENCE, eventually, process};
 
 const PYTHON: &str = include_str!("tools/small.py");
+const NODE: &str = include_str!("tools/small.mjs");
 const RUST: &str = include_str!("tools/small.rs");
 const GO: &str = include_str!("tools/small.go");
 
@@ -187,8 +188,36 @@ impl Package {
     }
 }
 
+/// The host and whoever reads the next result learn that a save does not start, and why.
 #[track_caller]
-fn is_built_beside_the_one_that_serves(package: &Package, problem: &str) {
+fn is_told_and_the_old_one_serves(host: &mut Host, error: &str) {
+    let news = host.notification("notifications/message");
+    assert_eq!(news["level"], "error");
+    let begin = format!("The newest save does not start; version 1 serves on: {error}");
+    assert!(news["data"].as_str().unwrap().starts_with(&begin), "{news}");
+    let result = host.call("where", json!({}));
+    assert!(result["content"][0]["text"].as_str().unwrap().starts_with("one "), "{result}");
+    let note = result["content"][1]["text"].as_str().unwrap();
+    let begin =
+        format!("This result comes from version 1 of the tools: the newest save does not start ({error}");
+    assert!(note.starts_with(&begin) && note.ends_with(")."), "{note}");
+    let meta = &result["_meta"]["protomcp/reload"];
+    assert!(meta["error"].as_str().unwrap().starts_with(error), "{result}");
+}
+
+#[track_caller]
+fn serves_soon(host: &mut Host, version: &str) {
+    let begin = Instant::now();
+    while words(host)[0] != version {
+        assert!(begin.elapsed() < PATIENCE, "the new version does not serve: {}", host.stderr());
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let result = host.call("where", json!({}));
+    assert!(result.get("_meta").is_none(), "{result}");
+}
+
+#[track_caller]
+fn is_built_beside_the_one_that_serves(package: &Package, error: &str) {
     package.save(&(package.source)("one"));
     let mut host =
         Setup::command(&package.dir, "dev").arg(&package.file).args(["--start-timeout", "20s"]).host();
@@ -201,28 +230,67 @@ fn is_built_beside_the_one_that_serves(package: &Package, problem: &str) {
     // A compile error is a failed save.
     package.save(&format!("{}\nthis does not compile\n", (package.source)("broken")));
     host.stderr_says("could not be built: `");
-    host.stderr_says(problem);
-    assert!(said(&mut host).starts_with("one "));
+    is_told_and_the_old_one_serves(&mut host, error);
     package.save(&(package.source)("two"));
-    let begin = Instant::now();
-    while !said(&mut host).starts_with("two ") {
-        assert!(begin.elapsed() < PATIENCE, "the new version does not serve: {}", host.stderr());
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    serves_soon(&mut host, "two");
     host.end();
 }
 
 #[test]
 fn rust_is_built_beside_the_one_that_serves() {
     if has("cargo") {
-        is_built_beside_the_one_that_serves(&Package::rust(), "error: could not compile `p`");
+        is_built_beside_the_one_that_serves(&Package::rust(), "error: expected one of `!` or `::`, found ");
     }
 }
 
 #[test]
 fn go_is_built_beside_the_one_that_serves() {
     if has("go") {
-        is_built_beside_the_one_that_serves(&Package::go(), "syntax error");
+        is_built_beside_the_one_that_serves(&Package::go(), "./version.go:5:1: syntax error: ");
+    }
+}
+
+/// A file that an interpreter runs: it is broken in each of these ways, one after the other.
+#[track_caller]
+fn is_proven_beside_the_one_that_serves(name: &str, source: &str, ways: &[(&str, &str)]) {
+    let dir = Arc::new(Dir::new());
+    let file = dir.write(name, source);
+    let version = |version: &str| source.replace("\"one\"", &format!("{version:?}"));
+    // At once, so that nobody ever loads half of it.
+    let save = |text: &str| std::fs::rename(dir.write("saved", text), &file).unwrap();
+    let mut host = Setup::command(&dir, "dev").arg(&file).host();
+    host.initialize();
+    assert_eq!(words(&mut host)[0], "one");
+    for (way, error) in ways {
+        save(&format!("{way}\n{}", version("broken")));
+        is_told_and_the_old_one_serves(&mut host, error);
+    }
+    save(&version("two"));
+    serves_soon(&mut host, "two");
+    host.end();
+}
+
+#[test]
+fn python_is_proven_beside_the_one_that_serves() {
+    if has("python3") {
+        let ways = [
+            ("this does not parse", "SyntaxError: invalid syntax"),
+            ("import protomcp_is_not_here", "ModuleNotFoundError: No module named 'protomcp_is_not_here'"),
+            ("class Gone(Exception): pass\nraise Gone('out')", "Gone: out"),
+        ];
+        is_proven_beside_the_one_that_serves("server.py", PYTHON, &ways);
+    }
+}
+
+#[test]
+fn node_is_proven_beside_the_one_that_serves() {
+    if has("node") {
+        let ways = [
+            ("this does not parse", "SyntaxError: Unexpected identifier"),
+            ("import './gone.mjs';", "Error [ERR_MODULE_NOT_FOUND]: Cannot find module "),
+            ("throw new RangeError('too far');", "RangeError: too far"),
+        ];
+        is_proven_beside_the_one_that_serves("server.mjs", NODE, &ways);
     }
 }
 
