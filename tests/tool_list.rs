@@ -5,7 +5,7 @@ use pmcp_bridge::wire::protomcp::envelope::Msg;
 use pmcp_bridge::wire::protomcp::*;
 use serde_json::{Value, json};
 
-use crate::support::raw_tool::{Trio, text_result, tool};
+use crate::support::raw_tool::{Lists, Trio, text_result, tool};
 
 const CHANGED: &str = "notifications/tools/list_changed";
 
@@ -178,44 +178,54 @@ fn a_call_that_waits_for_a_tool_that_goes_is_told_so() {
     }
 }
 
+/// A process dies and its next life has these lists; gives what the host hears of it.
+#[track_caller]
+fn restarted(trio: &mut Trio, tools: &[&str], resource: &str, template: &str, prompt: &str) -> Vec<String> {
+    trio.tool.order("exit 0");
+    trio.peer = trio.tool.connect();
+    offer(&mut trio.peer.lists(), resource, template, prompt);
+    trio.peer.handshake(tools.iter().map(|name| tool(name)).collect());
+    trio.lives();
+    // What is told of a list is told before an answer that shows it.
+    for (method, list, key, expected) in [
+        ("resources/list", "resources", "name", resource),
+        ("resources/templates/list", "resourceTemplates", "name", template),
+        ("prompts/list", "prompts", "name", prompt),
+    ] {
+        assert_eq!(trio.host.ask(method, Value::Null)[list][0][key], expected);
+    }
+    assert_eq!(listed(trio), tools);
+    let mut heard = trio.host.methods_left();
+    heard.sort();
+    heard
+}
+
+fn offer(lists: &mut Lists, resource: &str, template: &str, prompt: &str) {
+    lists.resources = vec![ResourceDefinition {
+        uri: format!("test://{resource}"),
+        name: resource.into(),
+        ..ResourceDefinition::default()
+    }];
+    lists.templates = vec![ResourceTemplateDefinition {
+        uri_template: format!("test://{template}/{{x}}"),
+        name: template.into(),
+        ..ResourceTemplateDefinition::default()
+    }];
+    lists.prompts = vec![PromptDefinition { name: prompt.into(), ..PromptDefinition::default() }];
+}
+
 #[test]
 fn a_restarted_process_with_other_lists_is_a_change_of_those() {
-    let resource =
-        |uri: &str| ResourceDefinition { uri: uri.into(), name: uri.into(), ..ResourceDefinition::default() };
-    let mut trio = Trio::with(
-        vec![tool("a")],
-        |setup| setup,
-        |lists| {
-            lists.resources = vec![resource("test://a")];
-            lists.prompts = vec![PromptDefinition { name: "p".into(), ..PromptDefinition::default() }];
-        },
-    );
-    trio.host.ask("tools/list", Value::Null);
-    trio.host.ask("resources/list", Value::Null);
-    trio.host.ask("prompts/list", Value::Null);
-
-    // The same again: nobody needs to know.
-    trio.tool.order("exit 0");
-    trio.peer = trio.tool.connect();
-    trio.peer.lists().resources = vec![resource("test://a")];
-    trio.peer.lists().prompts = vec![PromptDefinition { name: "p".into(), ..PromptDefinition::default() }];
-    trio.peer.handshake(vec![tool("a")]);
-    trio.lives();
-    trio.host.ask("resources/list", Value::Null);
-    trio.host.ask("prompts/list", Value::Null);
-    assert_eq!(trio.host.methods_left(), [""; 0]);
-
-    // Other tools and resources, the same prompts.
-    trio.tool.order("exit 0");
-    trio.peer = trio.tool.connect();
-    trio.peer.lists().resources = vec![resource("test://b")];
-    trio.peer.lists().prompts = vec![PromptDefinition { name: "p".into(), ..PromptDefinition::default() }];
-    trio.peer.handshake(vec![tool("a"), tool("new")]);
-    trio.host.notification(CHANGED);
-    trio.host.notification("notifications/resources/list_changed");
-    assert_eq!(listed(&mut trio), ["a", "new"]);
-    let list = trio.host.ask("resources/list", Value::Null);
-    assert_eq!(list["resources"][0]["uri"], "test://b");
-    trio.lives();
-    assert_eq!(trio.host.methods_left(), [""; 0]);
+    const RESOURCES: &str = "notifications/resources/list_changed";
+    const PROMPTS: &str = "notifications/prompts/list_changed";
+    let mut trio = Trio::with(vec![tool("a")], |setup| setup, |lists| offer(lists, "r", "t", "p"));
+    for method in ["tools/list", "resources/list", "resources/templates/list", "prompts/list"] {
+        trio.host.ask(method, Value::Null);
+    }
+    // Four lives more: after a fifth quick death it would stay down. The same again: nobody needs to know.
+    assert_eq!(restarted(&mut trio, &["a"], "r", "t", "p"), [""; 0]);
+    assert_eq!(restarted(&mut trio, &["a", "new"], "r", "t", "q"), [PROMPTS, CHANGED]);
+    assert_eq!(restarted(&mut trio, &["a", "new"], "s", "t", "q"), [RESOURCES]);
+    // Templates have no notification of their own.
+    assert_eq!(restarted(&mut trio, &["a", "new"], "s", "u", "q"), [RESOURCES]);
 }
