@@ -25,6 +25,8 @@ pub(super) struct Reload {
     waiting: Option<String>,
     /// The new process is started when all others have ended.
     pub(super) starts_after_end: bool,
+    /// Whether what the newest save does is still to be seen.
+    is_unproven: bool,
     /// What tool results say while the newest save does not serve.
     note: Option<Arc<Note>>,
     /// What the process that served last leaves to the next.
@@ -54,6 +56,7 @@ impl Bridge {
             return;
         }
         log(out, Level::Info, format!("{cause}, reloading"));
+        self.reload.is_unproven = true;
         self.restart.forget();
         if is_immediate {
             self.kill_all(&cause, now, out);
@@ -178,6 +181,7 @@ impl Bridge {
         process.reloading = None;
         if response.success {
             process.forget_declarations();
+            self.reload.is_unproven = false;
             self.reload.note = None;
             log(out, Level::Info, "reloaded in place");
             self.refresh_lists(now);
@@ -191,6 +195,7 @@ impl Bridge {
     /// whoever reads the next results learn it.
     pub(super) fn reload_failed(&mut self, error: &str, out: &mut Outputs) {
         let Some(serving) = self.serving else { return };
+        self.reload.is_unproven = false;
         let error = error.trim();
         let text = format!(
             "This result comes from version {} of the tools: the newest save does not start ({error}).",
@@ -203,7 +208,20 @@ impl Bridge {
         object.close();
         let value_json = String::from_utf8(value).unwrap_or_default();
         self.reload.note = Some(Arc::new(Note { text, key: NOTE_KEY, value_json }));
-        let news = format!("The newest save does not start; version {} serves on: {error}", serving.0);
+        self.tell_of_save(&format!("version {} serves on: {error}", serving.0), out);
+    }
+
+    /// The newest save does not serve, and what did before it has ended. The calls say so; hosts
+    /// learn it once, not with each attempt to start.
+    pub(super) fn reload_left_nobody(&mut self, error: &str, out: &mut Outputs) {
+        let is_news = std::mem::take(&mut self.reload.is_unproven);
+        if is_news && self.last_served.is_some() && self.shutdown.is_none() {
+            self.tell_of_save(&format!("nothing serves: {}", error.trim()), out);
+        }
+    }
+
+    fn tell_of_save(&self, what: &str, out: &mut Outputs) {
+        let news = format!("The newest save does not start; {what}");
         self.notify(
             out,
             |session| logging::Level::Error >= session.log_level,
@@ -220,6 +238,7 @@ impl Bridge {
         let Some(process) = self.processes.get_mut(&generation) else { return };
         process.phase = Phase::Ready;
         process.served = true;
+        self.reload.is_unproven = false;
         if let Some(earlier_list) = earlier_list {
             // What was enabled or disabled stays so, also for tools that come back later; what the
             // new process hides starts hidden.

@@ -127,19 +127,28 @@ impl Bridge {
         }
         log(out, Level::Error, text.clone());
         let is_alive = |other: &Process| !matches!(other.phase, Phase::Ending { .. });
+        let why = process.end_reason.clone().or_else(|| last_words(stderr));
+        let error = why.as_deref().unwrap_or(how);
         if self.serving.is_some() && !process.served {
-            let why = process.end_reason.or_else(|| last_words(stderr));
-            self.reload_failed(why.as_deref().unwrap_or(how), out);
+            self.reload_failed(error, out);
             self.reload_next(now, out);
         } else if !self.processes.values().any(is_alive) {
-            self.nobody_serves(&process, text, now, out);
+            self.nobody_serves(&process, error, text, now, out);
         }
     }
 
     /// The only process died: those who waited for its start are told, and the next one is planned.
-    fn nobody_serves(&mut self, process: &Process, death: String, now: Instant, out: &mut Outputs) {
+    fn nobody_serves(
+        &mut self,
+        process: &Process,
+        error: &str,
+        death: String,
+        now: Instant,
+        out: &mut Outputs,
+    ) {
         if !process.served {
             self.fail_waiting(&death, now, out);
+            self.reload_left_nobody(error, out);
         }
         self.restart.last_death = death;
         if self.shutdown.is_some() || self.reload_next(now, out) {

@@ -111,6 +111,16 @@ fn a_process_that_loses_its_connection_but_lives_on_is_killed() {
 }
 
 #[test]
+fn what_was_never_started_wrote_nothing_and_nobody_says_so() {
+    let mut scene = Scene::new();
+    scene.initialize("2025-11-25");
+    scene.call(1, "a");
+    scene.exited(1, "could not be started: --socket: /x/s can't be used", "");
+    let answer = scene.heard_one();
+    assert!(text(&answer).ends_with("could not be started: --socket: /x/s can't be used"), "{answer}");
+}
+
+#[test]
 fn a_process_that_does_not_start_fails_those_who_wait_and_stays_down_in_the_end() {
     let mut scene = Scene::new();
     scene.initialize("2025-11-25");

@@ -209,6 +209,47 @@ fn exclusive_starts_anew_when_the_old_process_crashes_while_it_is_drained() {
 }
 
 #[test]
+fn a_broken_save_that_leaves_nobody_is_told_once() {
+    for (exclusive, reload) in [(true, ReloadMode::Safe), (false, ReloadMode::Immediate)] {
+        let mut scene = serving_with(|config| (config.exclusive, config.reload) = (exclusive, reload));
+        let broken = |scene: &mut Scene, generation: u64| {
+            scene.exited(generation, "exited with status 1", "SyntaxError: line 7\n");
+            scene.heard()
+        };
+        changed(&mut scene);
+        scene.exited(1, "was killed by signal 15", "");
+        let heard = broken(&mut scene, 2);
+        assert_eq!(heard.len(), 1, "{heard:?}");
+        let params = &heard[0]["params"];
+        assert_eq!(
+            (&heard[0]["method"], &params["level"]),
+            (&json!("notifications/message"), &json!("error"))
+        );
+        let data = params["data"].as_str().unwrap();
+        assert_eq!(data, "The newest save does not start; nothing serves: SyntaxError: line 7");
+        // The next attempt fails likewise, which is no news; the next save is.
+        scene.wait(Duration::from_secs(1));
+        assert!(broken(&mut scene, 3).is_empty());
+        changed(&mut scene);
+        assert_eq!(broken(&mut scene, 4).len(), 1);
+        changed(&mut scene);
+        scene.started(5);
+        scene.handshake(5, &["a"], 0);
+        scene.heard();
+        scene.exited(5, "was killed by signal 11", "");
+        scene.wait(Duration::from_secs(1));
+        assert!(broken(&mut scene, 6).is_empty(), "a crash is no save");
+    }
+    // Nothing served before: whoever calls learns it.
+    let mut scene = Scene::new();
+    scene.initialize("2025-11-25");
+    scene.exited(1, "exited with status 1", "");
+    changed(&mut scene);
+    scene.exited(2, "exited with status 1", "");
+    assert!(scene.heard().is_empty());
+}
+
+#[test]
 fn exclusive_and_immediate_kills_and_then_starts() {
     let mut scene = serving_with(|config| {
         config.exclusive = true;
