@@ -42,7 +42,8 @@ fn a_crash_fails_the_calls_in_flight_at_once_and_says_why() {
         let begin = Instant::now();
         trio.tool.order(order);
         let text = text_of(&trio.host.result_of(id));
-        // 100 ms is the promise; a busy machine may take longer to run the shell itself.
+        // On a quiet machine it is within 100 ms, which nothing here holds it to: the time of the
+        // shell counts as well, and a busy machine may take long to run it.
         assert!(begin.elapsed() < Duration::from_secs(2), "{:?}", begin.elapsed());
         assert!(text.contains(how), "how it ended is not said: {text}");
         assert!(text.contains("the last words"), "its stderr is not said: {text}");

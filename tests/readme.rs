@@ -65,6 +65,14 @@ fn its_rust_is_the_packages() {
 }
 
 #[test]
+fn its_dependency_is_the_tutorials() {
+    for block in blocks(&file("README.md"), "toml") {
+        let documented: String = block.lines().map(|line| format!("//! {line}\n")).collect();
+        assert!(file("src/sdk/mod.rs").contains(&documented), "not in src/sdk/mod.rs:\n{block}");
+    }
+}
+
+#[test]
 fn the_changelog_opens_with_what_is_unreleased() {
     let changelog = file("CHANGELOG.md");
     let first = changelog.lines().find(|line| line.starts_with("## ")).expect("a heading");

@@ -120,9 +120,13 @@ fn however_an_editor_saves_it_is_one_change() {
             "vim -u NONE -n -es -c 'set backupcopy=no writebackup' -c 'normal oone' -c 'wq' a.py",
             "vim -u NONE -es -c 'set backupcopy=yes backup' -c 'normal otwo' -c 'wq' a.py",
         ]);
+    } else {
+        environment::leave_out("vim is absent, so only what it does is done");
     }
     if has("emacs") {
         ways.push("emacs -Q --batch a.py --eval '(insert \"three\")' -f save-buffer");
+    } else {
+        environment::leave_out("emacs is absent, so only what it does is done");
     }
     for flags in WAYS {
         let mut stage = Stage::new("p", &["p/a.py", "p/lib/b.py"], flags);

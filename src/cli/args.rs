@@ -337,7 +337,7 @@ fn transport(text: &str) -> Result<(), String> {
     }
 }
 
-fn reload_mode(text: &str) -> Result<ReloadMode, String> {
+pub(super) fn reload_mode(text: &str) -> Result<ReloadMode, String> {
     match text {
         "safe" => Ok(ReloadMode::Safe),
         "immediate" => Ok(ReloadMode::Immediate),

@@ -34,6 +34,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
+    use crate::bridge::ReloadMode;
     use crate::cli::args;
     use crate::cli::flag::Flag;
     use crate::cli::quantity;
@@ -99,6 +100,8 @@ mod tests {
             assert_eq!(quantity::duration(default_of(text, "build-timeout")), Ok(limits::BUILD_TIMEOUT));
             assert_eq!(quantity::duration(default_of(text, "call-timeout")), Ok(limits::CALL_TIMEOUT));
             assert_eq!(quantity::duration(default_of(text, "grace")), Ok(limits::GRACE));
+            assert_eq!(quantity::duration(default_of(text, "drain")), Ok(limits::DRAIN));
+            assert_eq!(args::reload_mode(default_of(text, "hot-reload")), Ok(ReloadMode::default()));
             assert_eq!(default_of(text, "server-version"), crate::cli::settings::SERVER_VERSION);
         }
         assert_eq!(quantity::duration(default_of(Topic::Dev.text(), "poll")), Ok(limits::POLL));

@@ -6,11 +6,12 @@
 //!
 //! # A first tool
 //!
-//! In `Cargo.toml`, without the bridge (two dependencies, prost and serde_json, are left):
+//! In `Cargo.toml`, with the folder that this package is in and without the bridge (two dependencies,
+//! prost and serde_json, are left):
 //!
 //! ```toml
 //! [dependencies]
-//! pmcp-bridge = { version = "0.1", default-features = false }
+//! pmcp-bridge = { path = "/path/to/this/folder", default-features = false }
 //! ```
 //!
 //! In `main.rs`:

@@ -30,7 +30,8 @@ pub(crate) fn memory(pid: u32, field: &str) -> u64 {
     kilobytes * 1024
 }
 
-/// How often the threads of a process gave up the processor to wait, and how often they lost it.
+/// How often the threads of a process gave up the processor to wait: one more for each time that they
+/// were woken. How often they lost it to others says nothing about them.
 pub(crate) fn context_switches(pid: u32) -> u64 {
     let mut sum = 0;
     for task in std::fs::read_dir(format!("/proc/{pid}/task")).unwrap() {

@@ -1,5 +1,6 @@
 //! Where programs and the files around a tool file are looked for.
 
+use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -46,9 +47,9 @@ impl Environment {
         let folder =
             std::env::current_dir().map_err(|error| format!("the working folder can't be used: {error}"))?;
         let path = set("PATH").unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into());
-        let path: Vec<PathBuf> = std::env::split_paths(&path).collect();
+        let path = without_repeats(std::env::split_paths(&path).collect());
         let home = set("HOME").map(PathBuf::from);
-        let mut usual = usual_places(home.as_deref());
+        let mut usual = without_repeats(usual_places(home.as_deref()));
         usual.retain(|place| !path.contains(place));
         Ok(Environment {
             folder,
@@ -91,6 +92,13 @@ impl Environment {
     pub(super) fn path_with(&self, folder: &Path) -> Option<OsString> {
         std::env::join_paths([folder].into_iter().chain(self.path.iter().map(PathBuf::as_path))).ok()
     }
+}
+
+/// The first of each.
+fn without_repeats(mut places: Vec<PathBuf>) -> Vec<PathBuf> {
+    let mut seen = HashSet::new();
+    places.retain(|place| seen.insert(place.clone()));
+    places
 }
 
 /// Where installers of languages put programs without asking, if it is there.
@@ -205,6 +213,12 @@ mod tests {
         let home = folder.path("home/a/b");
         assert_eq!(names(searched(&file, Some(&home))), ["c"], "what lies at home is nobody's");
         assert_eq!(names(searched(&home.join("s.py"), Some(&home))), ["b"]);
+    }
+
+    #[test]
+    fn a_folder_is_looked_in_once() {
+        let places = |text: &str| text.split(':').map(PathBuf::from).collect::<Vec<_>>();
+        assert_eq!(without_repeats(places("/b:/a:/b:/c:/a")), places("/b:/a:/c"));
     }
 
     #[test]
