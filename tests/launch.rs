@@ -148,6 +148,35 @@ fn a_host_with_a_window_gives_a_bare_path() {
     assert!(said.contains(&looked), "{said}");
 }
 
+#[test]
+fn a_lock_file_of_a_tool_that_is_not_there_is_one_warning() {
+    let Some(python) = which("python3") else { return skip("python3 is not installed") };
+    let Some(tool) = ["poetry", "pdm"].into_iter().find(|tool| which(tool).is_none()) else {
+        return skip("both poetry and pdm are installed");
+    };
+    let dir = Arc::new(Dir::new());
+    dir.write(&format!("p/{tool}.lock"), "");
+    let file = dir.write("p/server.py", PYTHON);
+    // A shim needs more of PATH than the program is to see.
+    let interpreter = format!("#!/bin/sh\nPATH=$WHOLE_PATH exec '{}' \"$@\"\n", python.display());
+    let script = dir.script("bin/python3", &interpreter);
+    let mut host = Setup::run(&dir)
+        .arg(file)
+        .args(["--log-level", "info"])
+        .env("PATH", script.parent().unwrap())
+        .env("WHOLE_PATH", std::env::var_os("PATH").unwrap())
+        .host();
+    host.initialize();
+    assert_eq!(words(&mut host)[0], "one");
+    process::signal(host.pid(), "USR1");
+    eventually("it is started again", || host.stderr().matches("serving 1 tools").count() == 2);
+    let said = host.stderr();
+    let warnings: Vec<&str> = said.lines().filter(|line| line.contains("warning: ")).collect();
+    let text = format!("p/{tool}.lock asks for {tool}, which is not installed; looked in ");
+    assert!(matches!(warnings[..], [line] if line.contains(&text)), "{said}");
+    host.end();
+}
+
 /// A pyenv shim with another home looks for its version there.
 fn pyenv_version() -> String {
     std::env::var("PYENV_VERSION").unwrap_or_else(|_| "system".into())

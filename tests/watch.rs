@@ -5,6 +5,8 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use serde_json::{Value, json};
+
 use crate::support::dir::Dir;
 use crate::support::host::Host;
 use crate::support::pmcp::{Setup, binary};
@@ -83,6 +85,17 @@ impl Stage {
                 cause => causes.push(cause),
             }
         }
+    }
+
+    /// The process that was started last serves.
+    #[track_caller]
+    fn calls_go_to_the_last(&mut self) {
+        let earlier = &self.peers[..self.peers.len() - 1];
+        eventually("those before it are gone", || !earlier.iter().any(|peer| process::alive(peer.pid)));
+        let id = self.host.begin_call("any", json!({}));
+        let peer = self.peers.last().unwrap();
+        peer.answer_text(&peer.call(), "here");
+        assert_eq!(self.host.result_of(id)["content"][0]["text"], "here");
     }
 
     /// Nothing has changed: the next restart is for what is done now.
@@ -334,6 +347,60 @@ fn a_folder_that_may_not_be_read_is_told_of_and_the_rest_is_watched() {
     shell("chmod 755 p/closed", &dir);
     host.hang_up();
     host.wait();
+}
+
+#[test]
+fn a_whole_command_restarts_for_what_it_was_told_to_watch() {
+    for flags in WAYS {
+        let dir = Arc::new(Dir::new());
+        let raw_tool = RawTool::new(&dir);
+        dir.write("conf/a.toml", "old\n");
+        dir.write("conf/a.txt", "old\n");
+        shell("find conf -type f -exec touch -d '1 hour ago' {} +", &dir);
+        let setup = Setup::command(&dir, "dev").args(flags).args(["--watch", "conf/*.toml", "--"]);
+        let host = setup.arg(raw_tool.file()).host();
+        let mut stage = Stage::started(host, raw_tool, dir);
+        for _ in 0..2 {
+            stage.shell("echo x >> conf/a.txt; echo x >> b.toml; echo x >> conf/a.toml");
+            assert_eq!(stage.cause(), "conf/a.toml");
+        }
+        stage.calls_go_to_the_last();
+        assert_eq!(stage.raw_tool.starts_so_far(), 0);
+        stage.host.end();
+    }
+}
+
+#[test]
+fn a_change_of_the_environment_file_reloads() {
+    for flags in WAYS {
+        let flags = [flags, &["--env-file", "settings/vars"]].concat();
+        let mut stage = Stage::new("p", &["settings/vars"], &flags);
+        for value in ["first", "second"] {
+            stage.shell(&format!("echo A={value} > settings/vars"));
+            assert!(stage.cause().ends_with("settings/vars"));
+            stage.calls_go_to_the_last();
+            stage.raw_tool.order("echo \"A is $A\" >&2");
+            stage.host.stderr_says(&format!("A is {value}"));
+        }
+        stage.host.end();
+    }
+}
+
+#[test]
+fn a_file_that_vanishes_serves_on_until_it_is_back() {
+    for flags in WAYS {
+        let mut stage = Stage::new("p", &["p/a.py"], flags);
+        stage.host.ask("tools/list", Value::Null);
+        stage.shell("mv p/server.py kept");
+        let news = stage.host.notification("notifications/message");
+        assert!(news["data"].as_str().unwrap().contains("server.py"), "{news}");
+        stage.calls_go_to_the_last();
+        stage.shell("mv kept p/server.py");
+        stage.peers.push(stage.raw_tool.serve(vec![tool("any"), tool("more")]));
+        stage.host.notification("notifications/tools/list_changed");
+        stage.calls_go_to_the_last();
+        stage.host.end();
+    }
 }
 
 #[test]
