@@ -238,15 +238,7 @@ fn an_idle_bridge_does_nothing_and_is_small() {
         trio.lives();
     }
     let pid = trio.host.pid();
-    // The last of the work is done when nothing moved for a moment.
-    let mut last = u64::MAX;
-    eventually("it comes to rest", || {
-        std::thread::sleep(Duration::from_millis(300));
-        let now = process::context_switches(pid);
-        std::mem::replace(&mut last, now) == now
-    });
-    std::thread::sleep(Duration::from_millis(1500));
-    assert_eq!(process::context_switches(pid), last, "an idle bridge woke up");
+    process::stays_idle(pid);
     let threads: u32 = process::status(pid, "Threads").unwrap().parse().unwrap();
     let resident = process::memory(pid, "VmRSS");
     eprintln!("idle: {threads} threads, {:.1} MiB", resident as f64 / MIB as f64);

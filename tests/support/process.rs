@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 
 /// Sends a signal, by name without SIG. The shell's `kill` does it: a system call of our own would
 /// need unsafe code.
@@ -32,7 +33,7 @@ pub(crate) fn memory(pid: u32, field: &str) -> u64 {
 
 /// How often the threads of a process gave up the processor to wait: one more for each time that they
 /// were woken. How often they lost it to others says nothing about them.
-pub(crate) fn context_switches(pid: u32) -> u64 {
+fn context_switches(pid: u32) -> u64 {
     let mut sum = 0;
     for task in std::fs::read_dir(format!("/proc/{pid}/task")).unwrap() {
         let text = std::fs::read_to_string(task.unwrap().path().join("status")).unwrap();
@@ -43,6 +44,20 @@ pub(crate) fn context_switches(pid: u32) -> u64 {
         }
     }
     sum
+}
+
+/// Waits until a process has come to rest and sees that it stays there: that no thread of it is
+/// woken for a while. The sleeps are what is measured, not a wait for something.
+#[track_caller]
+pub(crate) fn stays_idle(pid: u32) {
+    let mut last = u64::MAX;
+    super::eventually("it comes to rest", || {
+        std::thread::sleep(Duration::from_millis(300));
+        let now = context_switches(pid);
+        std::mem::replace(&mut last, now) == now
+    });
+    std::thread::sleep(Duration::from_millis(1500));
+    assert_eq!(context_switches(pid), last, "an idle process woke up");
 }
 
 /// Processes whose environment names this folder: everything that a test with a folder of its own
