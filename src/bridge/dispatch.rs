@@ -115,7 +115,7 @@ impl Bridge {
             }
             Work::Prompt { .. } => self.begin_prompt(id, generation, now, out),
             Work::Read { uri } => {
-                let msg = Msg::ReadResourceRequest(ReadResourceRequest { uri: uri.clone() });
+                let msg = Msg::ReadResourceRequest(ReadResourceRequest { uri: uri.clone(), input: None });
                 self.take_slot(id, generation);
                 self.ask(id, msg, None, out);
             }
@@ -190,6 +190,7 @@ impl Bridge {
         let msg = Msg::GetPromptRequest(GetPromptRequest {
             name: name.clone(),
             arguments_json: std::mem::take(arguments),
+            input: None,
         });
         self.ask(id, msg, None, out);
     }

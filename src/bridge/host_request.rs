@@ -276,6 +276,6 @@ impl Bridge {
 fn refusal(kind: Kind, error: String) -> Msg {
     match kind {
         Kind::Sampling => Msg::SamplingResponse(SamplingResponse { error, ..SamplingResponse::default() }),
-        Kind::Roots => Msg::ListRootsResponse(ListRootsResponse { roots: Vec::new(), error }),
+        Kind::Roots => Msg::ListRootsResponse(ListRootsResponse { error, ..ListRootsResponse::default() }),
     }
 }

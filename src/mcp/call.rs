@@ -392,6 +392,7 @@ mod tests {
             message: "no \"café\"".into(),
             suggestion: "Ask for tea.".into(),
             retryable: true,
+            rpc_code: 0,
         };
         let text =
             r#"{"type":"text","text":"NOT_FOUND: no \"café\"\nSuggestion: Ask for tea.\n(retryable)"}"#;

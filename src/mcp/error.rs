@@ -154,6 +154,7 @@ mod tests {
             message: "no link".into(),
             suggestion: String::new(),
             retryable: true,
+            rpc_code: 0,
         };
         let error = failed("Reading the resource failed", &error);
         assert_eq!(error.code, -32603);

@@ -128,7 +128,7 @@ pub fn parse_sampling_result(raw: &str) -> SamplingResponse {
         content_json: content.get().to_owned(),
         model: text(model),
         stop_reason: text(stop_reason),
-        error: String::new(),
+        ..SamplingResponse::default()
     }
 }
 
@@ -147,7 +147,7 @@ pub fn parse_roots_result(raw: &str) -> ListRootsResponse {
         Some(RootDef { uri: json::string(uri?)?.into_owned(), name })
     };
     // A root that cannot be read is no reason to hide the others.
-    ListRootsResponse { roots: roots.into_iter().filter_map(root).collect(), error: String::new() }
+    ListRootsResponse { roots: roots.into_iter().filter_map(root).collect(), ..ListRootsResponse::default() }
 }
 
 #[cfg(test)]
@@ -227,7 +227,7 @@ mod tests {
             content_json: r#"{"type":"text","text":"a"}"#.into(),
             model: "m".into(),
             stop_reason: "endTurn".into(),
-            error: String::new(),
+            ..SamplingResponse::default()
         };
         assert_eq!(parse_sampling_result(raw), expected);
         for bad in ["null", "[]", "{}", r#"{"content":null}"#] {

@@ -87,6 +87,7 @@ impl ToolError {
             message: self.message,
             suggestion: self.suggestion,
             retryable: self.retryable,
+            rpc_code: 0,
         }
     }
 }

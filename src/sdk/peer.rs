@@ -311,7 +311,7 @@ impl Peer {
 
 /// A message under a request id; the empty one for messages that want no answer.
 pub fn envelope(request_id: String, message: Msg) -> Envelope {
-    Envelope { request_id, namespace: String::new(), msg: Some(message) }
+    Envelope { request_id, msg: Some(message), ..Envelope::default() }
 }
 
 #[cfg(test)]

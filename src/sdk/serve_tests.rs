@@ -261,7 +261,7 @@ fn resources_prompts_and_completions_are_answered() {
         .completion(Reference::prompt("p"), "who", |_, it| Ok(it.matching(["Ann", "Bob"])));
     let mut bridge = Bridge::of(server);
     let read = |bridge: &mut Bridge, uri: &str| {
-        bridge.send("1", Msg::ReadResourceRequest(ReadResourceRequest { uri: uri.to_owned() }));
+        bridge.send("1", Msg::ReadResourceRequest(ReadResourceRequest { uri: uri.to_owned(), input: None }));
         match bridge.next() {
             (_, Msg::ReadResourceResponse(response)) => response,
             other => panic!("{other:?}"),
@@ -275,7 +275,7 @@ fn resources_prompts_and_completions_are_answered() {
 
     let get = |bridge: &mut Bridge, name: &str, arguments: &str| {
         let (name, arguments_json) = (name.to_owned(), arguments.to_owned());
-        bridge.send("2", Msg::GetPromptRequest(GetPromptRequest { name, arguments_json }));
+        bridge.send("2", Msg::GetPromptRequest(GetPromptRequest { name, arguments_json, input: None }));
         match bridge.next() {
             (_, Msg::GetPromptResponse(response)) => response,
             other => panic!("{other:?}"),

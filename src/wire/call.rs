@@ -36,7 +36,7 @@ pub(super) mod tag {
 
     /// Whether a field of `Envelope` belongs to its oneof `msg`.
     pub(in crate::wire) const fn is_message(tag: u32) -> bool {
-        matches!(tag, 1..=13 | 16..=37 | 40..=43 | 50..=51 | 60..=63 | 1000..=1001)
+        matches!(tag, 1..=13 | 16..=37 | 40..=43 | 50..=51 | 60..=63 | 1000..=1004)
     }
 }
 
@@ -463,6 +463,7 @@ mod tests {
                 name: name.into(),
                 arguments_json: arguments.into(),
                 progress_token: token.into(),
+                input: None,
             };
             let msg = Some(Msg::CallTool(call));
             let envelope = Envelope { request_id: request_id.into(), msg, ..Envelope::default() };

@@ -8,7 +8,11 @@ pub struct Envelope {
     /// Reserved for several tool processes behind one bridge; ignored.
     #[prost(string, tag = "15")]
     pub namespace: ::prost::alloc::string::String,
-    #[prost(oneof = "envelope::Msg", tags = "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 40, 41, 42, 43, 50, 51, 60, 61, 62, 63, 1000, 1001")]
+    /// Bridge to tool process, with a request on behalf of a host: the W3C trace context that the
+    /// host sent, as a JSON object of strings (traceparent, tracestate, baggage), or empty.
+    #[prost(string, tag = "1100")]
+    pub trace_json: ::prost::alloc::string::String,
+    #[prost(oneof = "envelope::Msg", tags = "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 40, 41, 42, 43, 50, 51, 60, 61, 62, 63, 1000, 1001, 1002, 1003, 1004")]
     pub msg: ::core::option::Option<envelope::Msg>,
 }
 /// Nested message and enum types in `Envelope`.
@@ -121,6 +125,14 @@ pub mod envelope {
         SaveState(super::SaveState),
         #[prost(message, tag = "1001")]
         RestoreState(super::RestoreState),
+        /// A question to the host's user, and its answer.
+        #[prost(message, tag = "1002")]
+        ElicitRequest(super::ElicitRequest),
+        #[prost(message, tag = "1003")]
+        ElicitResponse(super::ElicitResponse),
+        /// Answers a CallToolRequest, GetPromptRequest or ReadResourceRequest with questions.
+        #[prost(message, tag = "1004")]
+        InputRequired(super::InputRequired),
     }
 }
 /// Asks the tool process to reload its code in place and to go through the handshake again.
@@ -191,6 +203,7 @@ pub struct ToolDefinition {
     pub idempotent_hint: bool,
     #[prost(bool, tag = "9")]
     pub open_world_hint: bool,
+    /// It may take long: a host that knows tasks gets a task instead of waiting.
     #[prost(bool, tag = "10")]
     pub task_support: bool,
     /// The whole MCP annotations object. When present it replaces the four hints above, which
@@ -203,8 +216,11 @@ pub struct ToolDefinition {
     /// The MCP `_meta` object of the tool.
     #[prost(string, tag = "1002")]
     pub meta_json: ::prost::alloc::string::String,
+    /// It takes so long that a host that does not know tasks must not call it.
+    #[prost(bool, tag = "1003")]
+    pub task_required: bool,
 }
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, PartialEq, ::prost::Message)]
 pub struct CallToolRequest {
     #[prost(string, tag = "1")]
     pub name: ::prost::alloc::string::String,
@@ -214,6 +230,9 @@ pub struct CallToolRequest {
     /// Goes into ProgressNotification; empty means that nobody wants progress.
     #[prost(string, tag = "3")]
     pub progress_token: ::prost::alloc::string::String,
+    /// What an InputRequired asked for; absent in the first call.
+    #[prost(message, optional, tag = "1000")]
+    pub input: ::core::option::Option<InputGiven>,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct CallToolResponse {
@@ -249,6 +268,10 @@ pub struct ToolError {
     pub suggestion: ::prost::alloc::string::String,
     #[prost(bool, tag = "4")]
     pub retryable: bool,
+    /// Not 0: the host gets a JSON-RPC error of this code with `message` in place of a result, as the
+    /// protocol has it for requests that make no sense. A failed tool is no such thing.
+    #[prost(int32, tag = "1000")]
+    pub rpc_code: i32,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct EnableToolsRequest {
@@ -322,6 +345,8 @@ pub struct LogMessage {
     #[prost(string, tag = "3")]
     pub data_json: ::prost::alloc::string::String,
 }
+/// Answers a CallToolRequest: the call goes on as a task of the tool process, under this id. The
+/// bridge asks for its state until it ends and then for its result.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct CreateTaskResponse {
     #[prost(string, tag = "1")]
@@ -332,6 +357,8 @@ pub struct TaskStatusRequest {
     #[prost(string, tag = "1")]
     pub task_id: ::prost::alloc::string::String,
 }
+/// Answers TaskStatusRequest and TaskCancelRequest. Without a request_id it tells news of a task,
+/// so that the bridge need not wait for its next look.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct TaskStatusResponse {
     #[prost(string, tag = "1")]
@@ -346,6 +373,7 @@ pub struct TaskStatusResponse {
     #[prost(string, tag = "5")]
     pub message: ::prost::alloc::string::String,
 }
+/// Wants the task's CallToolResponse, under this request's id.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct TaskResultRequest {
     #[prost(string, tag = "1")]
@@ -495,10 +523,13 @@ pub struct ResourceTemplateListResponse {
     #[prost(message, repeated, tag = "1")]
     pub templates: ::prost::alloc::vec::Vec<ResourceTemplateDefinition>,
 }
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, PartialEq, ::prost::Message)]
 pub struct ReadResourceRequest {
     #[prost(string, tag = "1")]
     pub uri: ::prost::alloc::string::String,
+    /// As in CallToolRequest.
+    #[prost(message, optional, tag = "1000")]
+    pub input: ::core::option::Option<InputGiven>,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ResourceContent {
@@ -562,13 +593,16 @@ pub struct PromptListResponse {
     #[prost(message, repeated, tag = "1")]
     pub prompts: ::prost::alloc::vec::Vec<PromptDefinition>,
 }
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, PartialEq, ::prost::Message)]
 pub struct GetPromptRequest {
     #[prost(string, tag = "1")]
     pub name: ::prost::alloc::string::String,
     /// A JSON object of strings.
     #[prost(string, tag = "2")]
     pub arguments_json: ::prost::alloc::string::String,
+    /// As in CallToolRequest.
+    #[prost(message, optional, tag = "1000")]
+    pub input: ::core::option::Option<InputGiven>,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct PromptMessage {
@@ -650,6 +684,11 @@ pub struct SamplingResponse {
     /// Not empty when the host refused or could not be asked.
     #[prost(string, tag = "5")]
     pub error: ::prost::alloc::string::String,
+    /// What `error` says, machine-readable: MISSING_CAPABILITY (the host does not offer this),
+    /// REFUSED (the host answered with an error), TIMEOUT, HOST_GONE, INVALID (the question or the
+    /// answer makes no sense) or UNAVAILABLE (nobody to ask, too many questions).
+    #[prost(string, tag = "1000")]
+    pub error_code: ::prost::alloc::string::String,
 }
 /// Asks the host for its roots.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -672,4 +711,98 @@ pub struct ListRootsResponse {
     /// Not empty when the host could not be asked.
     #[prost(string, tag = "1000")]
     pub error: ::prost::alloc::string::String,
+    /// As in SamplingResponse.
+    #[prost(string, tag = "1001")]
+    pub error_code: ::prost::alloc::string::String,
+}
+/// Asks the host's user.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ElicitRequest {
+    /// What the user reads.
+    #[prost(string, tag = "1")]
+    pub message: ::prost::alloc::string::String,
+    /// "form" (or empty): the user fills in a form. "url": the user visits a page.
+    #[prost(string, tag = "2")]
+    pub mode: ::prost::alloc::string::String,
+    /// Of a form: a JSON Schema object with flat properties.
+    #[prost(string, tag = "3")]
+    pub requested_schema_json: ::prost::alloc::string::String,
+    /// Of a page.
+    #[prost(string, tag = "4")]
+    pub url: ::prost::alloc::string::String,
+    /// As in SamplingRequest.
+    #[prost(string, tag = "5")]
+    pub call_request_id: ::prost::alloc::string::String,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ElicitResponse {
+    /// accept, decline or cancel.
+    #[prost(string, tag = "1")]
+    pub action: ::prost::alloc::string::String,
+    /// A JSON object with what was filled in; empty unless a form was accepted.
+    #[prost(string, tag = "2")]
+    pub content_json: ::prost::alloc::string::String,
+    /// As in SamplingResponse.
+    #[prost(string, tag = "3")]
+    pub error: ::prost::alloc::string::String,
+    #[prost(string, tag = "4")]
+    pub error_code: ::prost::alloc::string::String,
+}
+/// A tool that keeps nothing in memory between two requests answers with its questions and what it
+/// wants to remember. The request comes again with the answers, perhaps to another process.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct InputRequired {
+    /// At least one, unless there is a state; their keys differ.
+    #[prost(message, repeated, tag = "1")]
+    pub questions: ::prost::alloc::vec::Vec<InputQuestion>,
+    /// Comes back as it was: the bridge signs it. The host can read it.
+    #[prost(bytes = "vec", tag = "2")]
+    pub state: ::prost::alloc::vec::Vec<u8>,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct InputQuestion {
+    #[prost(string, tag = "1")]
+    pub key: ::prost::alloc::string::String,
+    #[prost(oneof = "input_question::Question", tags = "2, 3, 4")]
+    pub question: ::core::option::Option<input_question::Question>,
+}
+/// Nested message and enum types in `InputQuestion`.
+pub mod input_question {
+    #[derive(Clone, PartialEq, Eq, Hash, ::prost::Oneof)]
+    pub enum Question {
+        #[prost(message, tag = "2")]
+        Elicit(super::ElicitRequest),
+        #[prost(message, tag = "3")]
+        Sampling(super::SamplingRequest),
+        #[prost(message, tag = "4")]
+        Roots(super::ListRootsRequest),
+    }
+}
+/// What came back of an InputRequired.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct InputGiven {
+    #[prost(bytes = "vec", tag = "1")]
+    pub state: ::prost::alloc::vec::Vec<u8>,
+    /// Some may be missing; ask again for what is needed.
+    #[prost(message, repeated, tag = "2")]
+    pub answers: ::prost::alloc::vec::Vec<InputAnswer>,
+}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct InputAnswer {
+    #[prost(string, tag = "1")]
+    pub key: ::prost::alloc::string::String,
+    #[prost(oneof = "input_answer::Answer", tags = "2, 3, 4")]
+    pub answer: ::core::option::Option<input_answer::Answer>,
+}
+/// Nested message and enum types in `InputAnswer`.
+pub mod input_answer {
+    #[derive(Clone, PartialEq, ::prost::Oneof)]
+    pub enum Answer {
+        #[prost(message, tag = "2")]
+        Elicit(super::ElicitResponse),
+        #[prost(message, tag = "3")]
+        Sampling(super::SamplingResponse),
+        #[prost(message, tag = "4")]
+        Roots(super::ListRootsResponse),
+    }
 }

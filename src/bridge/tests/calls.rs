@@ -114,6 +114,7 @@ fn a_tools_error_reaches_the_host_with_its_details() {
         message: "no such row".into(),
         suggestion: "list first".into(),
         retryable: true,
+        rpc_code: 0,
     };
     let response = CallToolResponse { is_error: true, error: Some(error), ..CallToolResponse::default() };
     scene.tool(1, &told.request_id, Msg::CallResult(response));

@@ -98,7 +98,7 @@ fn roots_come_as_a_list() {
     assert_eq!(request["method"], "roots/list");
     scene.say(&json!({"jsonrpc": "2.0", "id": request["id"], "result": {"roots": [{"uri": "file:///x", "name": "x"}]}}));
     let told = scene.told_one(1);
-    let Some(Msg::ListRootsResponse(ListRootsResponse { roots, error })) = told.msg else {
+    let Some(Msg::ListRootsResponse(ListRootsResponse { roots, error, .. })) = told.msg else {
         panic!("{told:?}")
     };
     assert_eq!((roots[0].uri.as_str(), error.as_str()), ("file:///x", ""));

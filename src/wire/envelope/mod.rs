@@ -18,6 +18,7 @@ pub use reader::Reader;
 
 /// What came from a tool process.
 #[derive(Clone, Debug, PartialEq)]
+#[allow(clippy::large_enum_variant, reason = "it is looked into where it was made, and never kept")]
 pub enum Received<'a> {
     /// A whole envelope whose message is a call's result; [`CallResult::decode`](super::call::CallResult::decode)
     /// reads it.

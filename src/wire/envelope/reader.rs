@@ -76,7 +76,7 @@ impl Reader {
 
     /// Keeps what belongs to transfers.
     fn route(&mut self, envelope: protomcp::Envelope) -> Result<Option<Received<'static>>, WireError> {
-        let protomcp::Envelope { request_id, namespace, msg } = envelope;
+        let protomcp::Envelope { request_id, namespace, trace_json, msg } = envelope;
         Ok(match msg {
             Some(Msg::StreamHeader(header)) => self.transfers.open(request_id, &header),
             Some(Msg::StreamChunk(chunk)) => self.transfers.chunk(request_id, chunk),
@@ -95,7 +95,7 @@ impl Reader {
                     Some(Received::Refused { request_id, reason })
                 }
             },
-            msg => Some(Received::Envelope(protomcp::Envelope { request_id, namespace, msg })),
+            msg => Some(Received::Envelope(protomcp::Envelope { request_id, namespace, trace_json, msg })),
         })
     }
 }
@@ -118,7 +118,7 @@ mod tests {
     use crate::wire::testing::{Random, cuttings};
 
     fn envelope(request_id: &str, msg: Msg) -> Envelope {
-        Envelope { request_id: request_id.into(), namespace: String::new(), msg: Some(msg) }
+        Envelope { request_id: request_id.into(), msg: Some(msg), ..Envelope::default() }
     }
 
     fn result(request_id: &str, result_json: &str) -> Envelope {

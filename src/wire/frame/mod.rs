@@ -66,8 +66,8 @@ mod tests {
     fn envelopes_have_the_published_spelling() {
         let envelope = |request_id: &str, msg| Envelope {
             request_id: request_id.into(),
-            namespace: String::new(),
             msg: Some(msg),
+            ..Envelope::default()
         };
         let error = ToolError { error_code: "E".into(), retryable: true, ..ToolError::default() };
         let result = CallToolResponse {
