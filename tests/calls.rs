@@ -267,6 +267,7 @@ fn an_error_keeps_its_code_message_suggestion_and_whether_to_try_again() {
         message: "There is no user 7".into(),
         suggestion: "List the users first".into(),
         retryable: true,
+        rpc_code: 0,
     };
     let response = CallToolResponse { is_error: true, error: Some(error), ..Default::default() };
     trio.peer.answer(&call, response);
