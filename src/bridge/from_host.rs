@@ -12,7 +12,8 @@ use crate::mcp::request::{CallTool, Era, HostMessage, Initialize, Notification, 
 use crate::mcp::{error, revision};
 
 use super::call::{Call, ListKind, Reply, ToolCall, Work};
-use super::{Bridge, Output, Outputs};
+use super::session::BatchEnd;
+use super::{Bridge, Output, Outputs, Sort};
 
 impl Bridge {
     /// One message of a host.
@@ -195,7 +196,9 @@ impl Bridge {
     /// as the specification asks (basic/utilities/cancellation).
     fn cancelled(&mut self, session: SessionId, id: &RequestId, now: Instant, out: &mut Outputs) {
         let Some(of) = self.sessions.get_mut(&session) else { return };
-        of.listens.retain(|listen| listen.id() != id);
+        if let Some(at) = of.listens.iter().position(|listen| listen.id() == id) {
+            out.push(Output::Unanswered(of.listens.remove(at).route()));
+        }
         let Some(call) = of.in_flight.get(id).copied() else { return };
         if let Some(Call { reply: Some(reply), .. }) = self.remove(call, now, out) {
             self.no_answer(&reply, out);
@@ -204,17 +207,21 @@ impl Bridge {
 
     /// Sends a whole answer, or adds it to its batch.
     pub(super) fn answer(&mut self, reply: &Reply, message: Vec<u8>, out: &mut Outputs) {
+        self.answer_as(reply, message, None, out);
+    }
+
+    fn answer_as(&mut self, reply: &Reply, message: Vec<u8>, error: Option<i32>, out: &mut Outputs) {
         if let Some(session) = self.sessions.get_mut(&reply.route.session) {
             session.in_flight.remove(&reply.id);
         }
-        self.send(reply.route, reply.batch, message, out);
+        self.send(reply.route, reply.batch, message, error, out);
     }
 
     /// Answers with an error.
     pub(super) fn answer_error(&mut self, reply: &Reply, error: &RpcError, out: &mut Outputs) {
         let mut message = Vec::new();
         write_error(&mut message, Some(&reply.id), error);
-        self.answer(reply, message, out);
+        self.answer_as(reply, message, Some(error.code), out);
     }
 
     /// Answers with an empty result.
@@ -228,8 +235,13 @@ impl Bridge {
     fn no_answer(&mut self, reply: &Reply, out: &mut Outputs) {
         let Some(session) = self.sessions.get_mut(&reply.route.session) else { return };
         session.in_flight.remove(&reply.id);
-        if let Some((route, message)) = reply.batch.and_then(|batch| session.batch_answer(batch, None)) {
-            out.push(Output::Host { route, message });
+        let Some(batch) = reply.batch else { return out.push(Output::Unanswered(reply.route)) };
+        match session.batch_answer(batch, None) {
+            BatchEnd::Answered(route, message) => {
+                out.push(Output::Host { route, message, sort: Sort::Answer { error: None } });
+            }
+            BatchEnd::Unanswered(route) => out.push(Output::Unanswered(route)),
+            BatchEnd::NotYet => {}
         }
     }
 
@@ -244,17 +256,23 @@ impl Bridge {
     ) {
         let mut message = Vec::new();
         write_error(&mut message, id, error);
-        self.send(route, batch, message, out);
+        self.send(route, batch, message, Some(error.code), out);
     }
 
-    fn send(&mut self, route: Route, batch: Option<u64>, message: Vec<u8>, out: &mut Outputs) {
+    fn send(
+        &mut self,
+        route: Route,
+        batch: Option<u64>,
+        message: Vec<u8>,
+        error: Option<i32>,
+        out: &mut Outputs,
+    ) {
         let Some(session) = self.sessions.get_mut(&route.session) else { return };
-        let whole = match batch {
-            None => Some((route, message)),
-            Some(batch) => session.batch_answer(batch, Some(&message)),
+        let Some(batch) = batch else {
+            return out.push(Output::Host { route, message, sort: Sort::Answer { error } });
         };
-        if let Some((route, message)) = whole {
-            out.push(Output::Host { route, message });
+        if let BatchEnd::Answered(route, message) = session.batch_answer(batch, Some(&message)) {
+            out.push(Output::Host { route, message, sort: Sort::Answer { error: None } });
         }
     }
 
@@ -269,7 +287,7 @@ impl Bridge {
             if session.live && wanted(session) {
                 let mut message = Vec::new();
                 write(&mut message);
-                out.push(Output::Host { route: Route::session(id), message });
+                out.push(Output::Host { route: Route::session(id), message, sort: Sort::Message });
             }
         }
     }

@@ -17,7 +17,7 @@ use super::asks::unasked;
 use super::call::{Call, Stage, Work};
 use super::process::Phase;
 use super::tool_list::ToolList;
-use super::{Bridge, Output, Outputs, log};
+use super::{Bridge, Output, Outputs, Sort, log};
 
 impl Bridge {
     /// One message of a tool process. What a process says that was told to end is still taken:
@@ -299,7 +299,7 @@ impl Bridge {
             progress.total,
             &progress.message,
         );
-        out.push(Output::Host { route: reply.route, message });
+        out.push(Output::Host { route: reply.route, message, sort: Sort::Message });
     }
 
     /// A log line goes to the sessions that want it. If it can only belong to one call, and that is
@@ -315,7 +315,7 @@ impl Bridge {
             if meta.log_level.is_some_and(|wanted| level >= wanted) {
                 let mut line = Vec::new();
                 notify::log(&mut line, level, &message.logger, &message.data_json);
-                out.push(Output::Host { route: reply.route, message: line });
+                out.push(Output::Host { route: reply.route, message: line, sort: Sort::Message });
             }
             return;
         }

@@ -13,7 +13,7 @@ use crate::wire::protomcp::{
     ListRootsRequest, ListRootsResponse, SamplingRequest, SamplingResponse, envelope::Msg,
 };
 
-use super::{Bridge, Output, Outputs};
+use super::{Bridge, Output, Outputs, Sort};
 
 /// Requests of ours that hosts have not answered, in the order of their deadlines.
 #[derive(Debug, Default)]
@@ -130,7 +130,7 @@ impl Bridge {
         out: &mut Outputs,
     ) {
         match sent {
-            Ok((route, message)) => out.push(Output::Host { route, message }),
+            Ok((route, message)) => out.push(Output::Host { route, message, sort: Sort::Message }),
             Err(reason) => self.refuse(generation, tool_request_id, kind, reason, out),
         }
     }
@@ -267,7 +267,7 @@ impl Bridge {
         for request in requests {
             let mut message = Vec::new();
             notify::cancelled_host_request(&mut message, request.id, reason);
-            out.push(Output::Host { route: Route::session(request.session), message });
+            out.push(Output::Host { route: Route::session(request.session), message, sort: Sort::Message });
             self.refuse(request.generation, request.tool_request_id, request.kind, reason.to_owned(), out);
         }
     }

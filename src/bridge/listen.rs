@@ -3,6 +3,7 @@
 //! A host of that era has no session. It hears of changes only on streams that it opened, and of
 //! those kinds only that it named.
 
+use crate::ids::Route;
 use crate::jsonrpc::message::{RequestId, RpcError, write_result};
 use crate::limits::LISTENS_MAX;
 use crate::mcp::request::Filter;
@@ -10,7 +11,7 @@ use crate::mcp::result::write_listen_end;
 use crate::mcp::{notify, revision};
 
 use super::call::Reply;
-use super::{Bridge, Output, Outputs};
+use super::{Bridge, Output, Outputs, Sort};
 
 /// One open stream.
 #[derive(Debug)]
@@ -23,6 +24,10 @@ pub(super) struct Listen {
 impl Listen {
     pub(super) fn id(&self) -> &RequestId {
         &self.reply.id
+    }
+
+    pub(super) fn route(&self) -> Route {
+        self.reply.route
     }
 }
 
@@ -38,7 +43,7 @@ impl Bridge {
         filter.task_ids.clear();
         let mut message = Vec::new();
         notify::acknowledged(&mut message, &reply.id, &filter);
-        out.push(Output::Host { route: reply.route, message });
+        out.push(Output::Host { route: reply.route, message, sort: Sort::Message });
         if filter.tools && self.seen.tools.is_none() {
             // From here on changes are news, though nobody asked for the list.
             let serving = self.serving.and_then(|generation| self.processes.get(&generation));
@@ -58,7 +63,7 @@ impl Bridge {
             if wants(&listen.filter) {
                 let mut message = Vec::new();
                 write(&mut message, Some(&listen.reply.id));
-                out.push(Output::Host { route: listen.reply.route, message });
+                out.push(Output::Host { route: listen.reply.route, message, sort: Sort::Message });
             }
         }
     }
@@ -73,7 +78,8 @@ impl Bridge {
                 };
                 let mut message = Vec::new();
                 write_result(&mut message, &reply.id, |body| write_listen_end(body, dialect, &reply.id));
-                out.push(Output::Host { route: reply.route, message });
+                let sort = Sort::Answer { error: None };
+                out.push(Output::Host { route: reply.route, message, sort });
             }
         }
     }

@@ -111,7 +111,13 @@ pub enum ReloadMode {
 #[derive(Debug)]
 pub enum Input<'a> {
     /// A host is there.
-    SessionOpened(SessionId),
+    SessionOpened {
+        /// Its name from now on.
+        session: SessionId,
+        /// Who it is, as far as it had to prove that: what one leaves behind (a parked call, a
+        /// task) no other may take up. Empty where nobody has to prove anything.
+        principal: Box<str>,
+    },
     /// A host said something.
     Host {
         /// Where its answer goes.
@@ -119,8 +125,11 @@ pub enum Input<'a> {
         /// What it said.
         message: HostMessage<'a>,
     },
-    /// A host is gone (end of its input, or its output broke).
+    /// A session is over: nobody wants the answers to its requests any more.
     SessionClosed(SessionId),
+    /// The only host there can be is gone (end of standard input, or standard output broke): what
+    /// it asked for may still finish, and then we end.
+    HostLeft(SessionId),
     /// A tool process was built and runs now; not said where nothing has to be built.
     ToolLaunched(Generation),
     /// A tool process connected to its socket.
@@ -175,7 +184,11 @@ pub enum Output {
         route: Route,
         /// Compact JSON without a raw CR or LF.
         message: Vec<u8>,
+        /// What it means for its exchange.
+        sort: Sort,
     },
+    /// The request of this exchange was cancelled: it gets no answer, and nothing else any more.
+    Unanswered(Route),
     /// Send frames to a tool process.
     Tool {
         /// Which one.
@@ -198,6 +211,18 @@ pub enum Output {
     Log(Level, String),
     /// Flush what hosts still have to get, then end with success.
     Exit,
+}
+
+/// What a message to a host means for the exchange that it goes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sort {
+    /// The answer to its request, or to its batch: nothing more comes.
+    Answer {
+        /// The code, if it is an error.
+        error: Option<i32>,
+    },
+    /// A notification, or a request of ours: more may come.
+    Message,
 }
 
 /// The queue that [`Bridge::handle`] pushes to.
@@ -260,14 +285,15 @@ impl Bridge {
     /// Takes one input, changes state, and pushes what is to be done.
     pub fn handle(&mut self, input: Input<'_>, now: Instant, out: &mut Outputs) {
         match input {
-            Input::SessionOpened(session) => {
-                self.sessions.insert(session, Session::new());
+            Input::SessionOpened { session, principal } => {
+                self.sessions.insert(session, Session::new(principal));
                 if self.restart.is_first() {
                     self.start(now, out);
                 }
             }
             Input::Host { route, message } => self.host_said(route, message, now, out),
             Input::SessionClosed(session) => self.session_closed(session, now, out),
+            Input::HostLeft(session) => self.host_left(session, now, out),
             Input::ToolLaunched(generation) => self.tool_launched(generation, now),
             Input::ToolConnected(generation) => self.tool_connected(generation, out),
             Input::Tool { generation, received } => self.tool_said(generation, received, now, out),

@@ -13,6 +13,9 @@ use super::listen::Listen;
 /// One host.
 #[derive(Debug)]
 pub(super) struct Session {
+    /// Who it is, as far as that had to be proven.
+    #[allow(dead_code, reason = "parked calls and tasks will be bound to it")]
+    pub(super) principal: Box<str>,
     /// What it understands; the newest until it says otherwise.
     pub(super) revision: Revision,
     /// It went through `initialize` and said something after that: it can take notifications.
@@ -42,14 +45,26 @@ struct Batch {
     answers: Vec<u8>,
 }
 
+/// How far a batch is.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum BatchEnd {
+    /// Answers are outstanding.
+    NotYet,
+    /// The whole array.
+    Answered(Route, Vec<u8>),
+    /// All of it was cancelled.
+    Unanswered(Route),
+}
+
 impl Session {
     /// Whether an id is that of a request that is not answered yet.
     pub(super) fn is_in_use(&self, id: &RequestId) -> bool {
         self.in_flight.contains_key(id) || self.listens.iter().any(|listen| listen.id() == id)
     }
 
-    pub(super) fn new() -> Self {
+    pub(super) fn new(principal: Box<str>) -> Self {
         Self {
+            principal,
             revision: revision::LATEST,
             live: false,
             initialized: false,
@@ -70,24 +85,25 @@ impl Session {
         self.next_batch
     }
 
-    /// One answer of a batch is there, or (`None`) will never be. Gives the whole array once all
-    /// are; nothing if none of them has an answer.
-    pub(super) fn batch_answer(&mut self, batch: u64, answer: Option<&[u8]>) -> Option<(Route, Vec<u8>)> {
-        let entry = self.batches.get_mut(&batch)?;
+    /// One answer of a batch is there, or (`None`) will never be.
+    pub(super) fn batch_answer(&mut self, batch: u64, answer: Option<&[u8]>) -> BatchEnd {
+        let Some(entry) = self.batches.get_mut(&batch) else { return BatchEnd::NotYet };
         if let Some(answer) = answer {
             entry.answers.push(if entry.answers.is_empty() { b'[' } else { b',' });
             entry.answers.extend_from_slice(answer);
         }
         entry.outstanding = entry.outstanding.saturating_sub(1);
         if entry.outstanding > 0 {
-            return None;
+            return BatchEnd::NotYet;
         }
-        let Batch { route, mut answers, .. } = self.batches.remove(&batch)?;
+        let Some(Batch { route, mut answers, .. }) = self.batches.remove(&batch) else {
+            return BatchEnd::NotYet;
+        };
         if answers.is_empty() {
-            return None;
+            return BatchEnd::Unanswered(route);
         }
         answers.push(b']');
-        Some((route, answers))
+        BatchEnd::Answered(route, answers)
     }
 }
 
@@ -98,20 +114,22 @@ mod tests {
 
     #[test]
     fn a_batch_is_answered_when_all_of_it_is() {
-        let mut session = Session::new();
+        let mut session = Session::new("".into());
         let route = Route::session(SessionId(1));
         let batch = session.open_batch(route, 3);
-        assert_eq!(session.batch_answer(batch, Some(b"{\"a\":1}")), None);
-        assert_eq!(session.batch_answer(batch, None), None);
-        assert_eq!(session.batch_answer(batch, Some(b"2")), Some((route, b"[{\"a\":1},2]".to_vec())));
-        assert_eq!(session.batch_answer(batch, Some(b"3")), None);
+        assert_eq!(session.batch_answer(batch, Some(b"{\"a\":1}")), BatchEnd::NotYet);
+        assert_eq!(session.batch_answer(batch, None), BatchEnd::NotYet);
+        let whole = BatchEnd::Answered(route, b"[{\"a\":1},2]".to_vec());
+        assert_eq!(session.batch_answer(batch, Some(b"2")), whole);
+        assert_eq!(session.batch_answer(batch, Some(b"3")), BatchEnd::NotYet);
     }
 
     #[test]
     fn a_batch_of_cancelled_requests_has_no_answer() {
-        let mut session = Session::new();
-        let batch = session.open_batch(Route::session(SessionId(1)), 1);
-        assert_eq!(session.batch_answer(batch, None), None);
+        let mut session = Session::new("".into());
+        let route = Route::session(SessionId(1));
+        let batch = session.open_batch(route, 1);
+        assert_eq!(session.batch_answer(batch, None), BatchEnd::Unanswered(route));
         assert!(session.batches.is_empty());
     }
 }

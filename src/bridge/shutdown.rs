@@ -25,8 +25,17 @@ impl Shutdown {
 }
 
 impl Bridge {
-    /// A host is gone.
+    /// A session is over. Its calls are cancelled.
     pub(super) fn session_closed(&mut self, session: SessionId, now: Instant, out: &mut Outputs) {
+        self.withdraw_for_session(session, out);
+        let Some(session) = self.sessions.remove(&session) else { return };
+        for call in session.in_flight.into_values() {
+            self.remove(call, now, out);
+        }
+    }
+
+    /// The only host is gone. What it piped in may still be answered.
+    pub(super) fn host_left(&mut self, session: SessionId, now: Instant, out: &mut Outputs) {
         self.withdraw_for_session(session, out);
         self.begin_shutdown("the host is gone", now, out);
     }

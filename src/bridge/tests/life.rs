@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::limits::{BACKOFF_MIN, HANDSHAKE_SILENCE, KILL_AFTER, QUICK_DEATHS_MAX, SETTLE};
-use crate::wire::protomcp::{DisableToolsRequest, RegisterMiddlewareRequest};
+use crate::wire::protomcp::{DisableToolsRequest, ProgressNotification, RegisterMiddlewareRequest};
 
 #[test]
 fn initialize_and_ping_are_answered_before_the_tool_process_is_up() {
@@ -245,7 +245,7 @@ fn the_hosts_end_lets_running_calls_finish_and_then_takes_all_down() {
     let mut scene = Scene::serving(&["a"]);
     scene.call(1, "a");
     let told = scene.told_one(1);
-    scene.input(Input::SessionClosed(HOST));
+    scene.input(Input::HostLeft(HOST));
     assert!(scene.orders().is_empty());
     scene.wait(Duration::from_millis(500));
     scene.result(1, &told.request_id, "in time");
@@ -281,4 +281,54 @@ fn a_second_signal_ends_at_once() {
     scene.input(Input::Stop { reason: "SIGTERM".into() });
     scene.input(Input::Stop { reason: "SIGTERM".into() });
     assert_eq!(scene.orders(), ["kill 1", "exit"]);
+}
+
+#[test]
+fn a_session_that_is_closed_takes_its_calls_with_it_and_the_others_go_on() {
+    let mut scene = Scene::serving(&["a"]);
+    let (session, exchange) = (SessionId(7), 3);
+    scene.input(Input::SessionOpened { session, principal: "ann".into() });
+    let line =
+        json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "a"}}).to_string();
+    let route = Route { session, exchange };
+    scene.input(Input::Host { route, message: request::parse(line.as_bytes()) });
+    let call = scene.told_one(1);
+    scene.input(Input::SessionClosed(session));
+    let Some(Msg::Cancel(cancel)) = scene.told_one(1).msg else { panic!("the call was not cancelled") };
+    assert_eq!(cancel.request_id, call.request_id);
+    scene.result(1, &call.request_id, "late");
+    assert!(scene.heard().is_empty());
+    scene.call(1, "a");
+    let call = scene.told_one(1);
+    scene.result(1, &call.request_id, "mine");
+    assert_eq!(text(&scene.heard_one()), "mine");
+    assert!(scene.orders().is_empty(), "nothing ends with a session");
+}
+
+#[test]
+fn each_message_says_what_it_means_for_its_exchange() {
+    let mut scene = Scene::serving(&["a"]);
+    let sorts = |scene: &mut Scene| {
+        let mut sorts = Vec::new();
+        for output in std::mem::take(&mut scene.outputs) {
+            match output {
+                Output::Host { sort, .. } => sorts.push(Some(sort)),
+                Output::Unanswered(_) => sorts.push(None),
+                _ => {}
+            }
+        }
+        sorts
+    };
+    scene.ask(1, "ping", json!({}));
+    assert_eq!(sorts(&mut scene), [Some(Sort::Answer { error: None })]);
+    scene.ask(2, "no/such", json!({}));
+    assert_eq!(sorts(&mut scene), [Some(Sort::Answer { error: Some(-32601) })]);
+    scene.ask(3, "tools/call", json!({"name": "a", "_meta": {"progressToken": 1}}));
+    let call = scene.told_one(1);
+    let progress =
+        ProgressNotification { progress_token: call.request_id, progress: 1, ..Default::default() };
+    scene.tool(1, "", Msg::Progress(progress));
+    assert_eq!(sorts(&mut scene), [Some(Sort::Message)]);
+    scene.say(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 3}}));
+    assert_eq!(sorts(&mut scene), [None]);
 }

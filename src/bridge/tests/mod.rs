@@ -57,7 +57,7 @@ impl Scene {
             seed: 1,
         };
         let mut scene = Self { bridge: Bridge::new(config), now: Instant::now(), outputs: Vec::new() };
-        scene.input(Input::SessionOpened(HOST));
+        scene.input(Input::SessionOpened { session: HOST, principal: "".into() });
         scene
     }
 

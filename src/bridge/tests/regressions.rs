@@ -100,7 +100,7 @@ fn no_deadline_stays_in_the_past_while_the_bridge_ends() {
     let mut scene = Scene::serving(&["a"]);
     scene.exited(1, "exited with status 1", "");
     scene.call(1, "a");
-    scene.input(Input::SessionClosed(HOST));
+    scene.input(Input::HostLeft(HOST));
     scene.now += Duration::from_millis(300);
     scene.input(Input::Tick);
     assert!(scene.bridge.deadline().is_none_or(|at| at > scene.now));
@@ -181,7 +181,7 @@ fn a_death_while_the_bridge_ends_is_told_at_once() {
     scene.initialize("2025-11-25");
     scene.call(1, "a");
     scene.started(1);
-    scene.input(Input::SessionClosed(HOST));
+    scene.input(Input::HostLeft(HOST));
     scene.exited(1, "exited with status 1", "ImportError: boom");
     assert!(text(&scene.heard_one()).contains("ImportError: boom"));
     assert!(scene.logged(Level::Error)[0].contains("ImportError: boom"));

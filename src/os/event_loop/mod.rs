@@ -123,7 +123,7 @@ impl EventLoop {
 
     /// Serves until the bridge is done.
     pub(super) fn run(mut self) -> Result<(), Error> {
-        self.hand_in(Input::SessionOpened(STDIO));
+        self.hand_in(Input::SessionOpened { session: STDIO, principal: "".into() });
         self.act();
         let mut events = Events::with_capacity(64);
         while !self.is_done() {
@@ -168,7 +168,7 @@ impl EventLoop {
 
     /// Gives the bridge something to decide about.
     fn hand_in(&mut self, input: Input<'_>) {
-        if matches!(input, Input::Stop { .. } | Input::SessionClosed(_)) {
+        if matches!(input, Input::Stop { .. } | Input::HostLeft(_)) {
             self.ending_since.get_or_insert(self.now);
         }
         self.bridge.handle(input, self.now, &mut self.outputs);
@@ -247,7 +247,7 @@ impl EventLoop {
             }
             self.host.flush(registry);
             if self.host.closes_now() {
-                self.hand_in(Input::SessionClosed(self.host.session));
+                self.hand_in(Input::HostLeft(self.host.session));
             }
             if self.outputs.is_empty() {
                 break;
@@ -268,10 +268,10 @@ impl EventLoop {
         let mut outputs = std::mem::take(&mut self.outputs);
         for output in outputs.drain(..) {
             match output {
-                Output::Host { route, message } if route.session == self.host.session => {
+                Output::Host { route, message, .. } if route.session == self.host.session => {
                     self.host.send(message);
                 }
-                Output::Host { .. } => {}
+                Output::Host { .. } | Output::Unanswered(_) => {}
                 Output::Tool { generation, frame } => {
                     if let Some(connection) =
                         self.tool_process(generation).and_then(|tool| tool.connection.as_mut())

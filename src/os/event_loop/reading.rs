@@ -27,7 +27,7 @@ impl EventLoop {
             }
         }
         if self.host.closes_now() {
-            self.hand_in(Input::SessionClosed(self.host.session));
+            self.hand_in(Input::HostLeft(self.host.session));
         }
     }
 
@@ -107,7 +107,7 @@ impl EventLoop {
                     self.host.note_parsed();
                     self.hand_in(Input::Host { route: Route::session(session), message });
                     if self.host.closes_now() {
-                        self.hand_in(Input::SessionClosed(session));
+                        self.hand_in(Input::HostLeft(session));
                     }
                 }
             }
