@@ -4,4 +4,5 @@
 //! and writes them), and what is remembered between two messages (`bridge`). Pure. Imports: `mcp`,
 //! `jsonrpc`, level 0.
 
+pub mod http;
 pub mod json_lines;
