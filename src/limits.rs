@@ -123,6 +123,20 @@ pub const BATCH_MAX: usize = 1024;
 /// message adds a few of its own.
 pub const JSON_DEPTH_MAX: usize = 100;
 
+/// Bytes of the head of an HTTP request: twice what widespread servers take, for tokens of tens of
+/// scopes and arguments that are repeated in headers. A [`u16`] counts them.
+pub const HTTP_HEAD_MAX: usize = 32 * 1024;
+
+/// Header lines of one request.
+pub const HTTP_FIELDS_MAX: usize = 100;
+
+/// Bytes that one chunk of a body may carry beside its data, and all its trailers together.
+pub const HTTP_CHUNK_EXTRA_MAX: usize = 4096;
+
+/// The first room for the body of a request: what it claims beyond that has to arrive in part
+/// before it gets the whole.
+pub const HTTP_BODY_FIRST_STEP: usize = 64 * 1024;
+
 /// Tools, resources, templates or prompts on one page of a list. Large, because many hosts never
 /// ask for the second page.
 pub const PAGE_MAX: usize = 1000;
@@ -311,6 +325,7 @@ pub const SDK_TICK: Duration = Duration::from_millis(1);
 
 const _: () = assert!(READ_BUFFER < LARGE_MIN);
 const _: () = assert!(TRANSFER_FIRST_STEP < FRAME_FIRST_STEP && FRAME_FIRST_STEP < MESSAGE_MAX);
+const _: () = assert!(HTTP_HEAD_MAX <= u16::MAX as usize);
 const _: () = assert!(SDK_QUICK.as_micros() < SDK_TICK.as_micros());
 const _: () = assert!(LARGE_MIN < MESSAGE_MAX);
 const _: () = assert!(FLAG_MESSAGE_MIN < MESSAGE_MAX && MESSAGE_MAX < FLAG_MESSAGE_MAX);

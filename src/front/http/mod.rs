@@ -1,6 +1,11 @@
 //! Streamable HTTP: a connection's bytes to requests, and messages back to responses.
 //!
-//! What lives here: who may ask at all ([`guard`]). What does not: descriptors (`os`), and what is
-//! remembered of a session (`bridge`). Pure.
+//! What lives here: how requests are spelled ([`reader`] cuts a connection's bytes, [`head`] and
+//! [`chunked`] read what it finds) and responses ([`response`]), who may ask at all ([`guard`]).
+//! What does not: descriptors (`os`), and what is remembered of a session (`bridge`). Pure.
 
+pub mod chunked;
 pub mod guard;
+pub mod head;
+pub mod reader;
+pub mod response;
