@@ -323,11 +323,27 @@ pub const SDK_QUICK: Duration = Duration::from_micros(50);
 /// reads on after one to two of these. Ticks only while such handlers run.
 pub const SDK_TICK: Duration = Duration::from_millis(1);
 
+/// The Rust SDK: tasks that run at once. They are not counted as requests, but each holds a thread.
+pub const SDK_TASKS_MAX: usize = 64;
+
+/// The Rust SDK: results of tasks that nobody has fetched yet. The bridge fetches each as soon as
+/// it hears of it, so that beyond this the oldest are those that nobody will fetch.
+pub const SDK_TASKS_KEPT_MAX: usize = 256;
+
+/// The Rust SDK: bytes of those results (one alone may be larger): each may be as large as a
+/// message.
+pub const SDK_TASKS_KEPT_BYTES: usize = 64 * 1024 * 1024;
+
+/// The Rust SDK: bytes of the text that says what a task is doing. Hosts show it in one line, and it
+/// must fit the smallest `--max-message`.
+pub const SDK_TASK_MESSAGE_MAX: usize = 512;
+
 const _: () = assert!(READ_BUFFER < LARGE_MIN);
 const _: () = assert!(TRANSFER_FIRST_STEP < FRAME_FIRST_STEP && FRAME_FIRST_STEP < MESSAGE_MAX);
 const _: () = assert!(HTTP_HEAD_MAX <= u16::MAX as usize);
 const _: () = assert!(SDK_QUICK.as_micros() < SDK_TICK.as_micros());
 const _: () = assert!(LARGE_MIN < MESSAGE_MAX);
+const _: () = assert!(2 * SDK_TASK_MESSAGE_MAX <= FLAG_MESSAGE_MIN);
 const _: () = assert!(FLAG_MESSAGE_MIN < MESSAGE_MAX && MESSAGE_MAX < FLAG_MESSAGE_MAX);
 const _: () = assert!(CALL_TIMEOUT.as_secs() < FLAG_TIME_MAX.as_secs());
 const _: () = assert!(READ_BUDGET >= READ_BUFFER);

@@ -28,13 +28,22 @@ use super::error::ToolError;
 /// ```
 pub struct Args<'a> {
     json: &'a str,
+    /// What one of them is called, and the code of an error about it.
+    noun: &'static str,
+    code: &'static str,
     fields: OnceCell<Result<BTreeMap<String, &'a RawValue>, ToolError>>,
 }
 
 impl<'a> Args<'a> {
     /// Arguments from the text of a JSON object; the empty text stands for `{}`.
     pub fn new(json: &'a str) -> Self {
-        Self { json: if json.is_empty() { "{}" } else { json }, fields: OnceCell::new() }
+        let json = if json.is_empty() { "{}" } else { json };
+        Self { json, noun: "argument", code: "INVALID_ARGUMENTS", fields: OnceCell::new() }
+    }
+
+    /// What was filled into a form.
+    pub(crate) fn of_form(json: &'a str) -> Self {
+        Self { noun: "field", code: "INVALID", ..Self::new(json) }
     }
 
     /// The JSON text as the host wrote it.
@@ -45,9 +54,8 @@ impl<'a> Args<'a> {
     /// One argument. An argument that is absent is an error, unless `T` is an [`Option`].
     pub fn get<T: Argument>(&self, name: &str) -> Result<T, ToolError> {
         match self.raw(name)? {
-            Some(json) => T::from_json(json).map_err(|expected| wrong(name, expected, json)),
-            None => T::absent()
-                .ok_or_else(|| ToolError::invalid_arguments(format!("argument \"{name}\" is missing"))),
+            Some(json) => T::from_json(json).map_err(|expected| self.wrong(name, expected, json)),
+            None => T::absent().ok_or_else(|| self.invalid(format!("{} \"{name}\" is missing", self.noun))),
         }
     }
 
@@ -55,16 +63,15 @@ impl<'a> Args<'a> {
     pub fn get_or<T: Argument>(&self, name: &str, default: T) -> Result<T, ToolError> {
         match self.raw(name)? {
             None | Some("null") => Ok(default),
-            Some(json) => T::from_json(json).map_err(|expected| wrong(name, expected, json)),
+            Some(json) => T::from_json(json).map_err(|expected| self.wrong(name, expected, json)),
         }
     }
 
     /// The JSON text of one argument.
     pub fn raw(&self, name: &str) -> Result<Option<&'a str>, ToolError> {
         let fields = self.fields.get_or_init(|| {
-            serde_json::from_str(self.json).map_err(|error| {
-                ToolError::invalid_arguments(format!("the arguments are not a JSON object: {error}"))
-            })
+            serde_json::from_str(self.json)
+                .map_err(|error| self.invalid(format!("the {}s are not a JSON object: {error}", self.noun)))
         });
         match fields {
             Ok(fields) => Ok(fields.get(name).map(|value| value.get())),
@@ -78,12 +85,26 @@ impl<'a> Args<'a> {
         &self,
         parse: impl FnOnce(&'a str) -> Result<T, E>,
     ) -> Result<T, ToolError> {
-        parse(self.json).map_err(|error| ToolError::invalid_arguments(error.to_string()))
+        parse(self.json).map_err(|error| self.invalid(error.to_string()))
     }
 
     /// All arguments as one JSON value.
     pub fn value(&self) -> Result<Value, ToolError> {
         self.parse_with(serde_json::from_str)
+    }
+
+    fn invalid(&self, message: String) -> ToolError {
+        ToolError::new(self.code, message)
+    }
+
+    /// Names the argument, what it should be, and the beginning of what it is.
+    fn wrong(&self, name: &str, expected: String, json: &str) -> ToolError {
+        const SHOWN: usize = 60;
+        let mut shown: String = json.chars().take(SHOWN).collect();
+        if shown.len() < json.len() {
+            shown.push('…');
+        }
+        self.invalid(format!("{} \"{name}\" must be {expected}, not {shown}", self.noun))
     }
 }
 
@@ -91,16 +112,6 @@ impl fmt::Debug for Args<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.json)
     }
-}
-
-/// Names the argument, what it should be, and the beginning of what it is.
-fn wrong(name: &str, expected: String, json: &str) -> ToolError {
-    const SHOWN: usize = 60;
-    let mut shown: String = json.chars().take(SHOWN).collect();
-    if shown.len() < json.len() {
-        shown.push('…');
-    }
-    ToolError::invalid_arguments(format!("argument \"{name}\" must be {expected}, not {shown}"))
 }
 
 /// A type that an argument can have: how it is read and the JSON Schema that announces it.

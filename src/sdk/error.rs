@@ -30,13 +30,20 @@ pub struct ToolError {
     message: String,
     suggestion: String,
     retryable: bool,
+    rpc_code: i32,
 }
 
 impl ToolError {
     /// An error with a machine-readable code, such as `RATE_LIMITED`, and a sentence for people
     /// and models.
     pub fn new(code: impl Into<String>, message: impl Into<String>) -> Self {
-        Self { code: code.into(), message: message.into(), suggestion: String::new(), retryable: false }
+        Self {
+            code: code.into(),
+            message: message.into(),
+            suggestion: String::new(),
+            retryable: false,
+            rpc_code: 0,
+        }
     }
 
     /// `NOT_FOUND`: what was asked for does not exist.
@@ -57,6 +64,26 @@ impl ToolError {
     /// `CANCELLED`: the host no longer wants the answer.
     pub fn cancelled() -> Self {
         Self::new("CANCELLED", "the call was cancelled")
+    }
+
+    /// `PROTOCOL_ERROR`: the request makes no sense as such. The host gets a JSON-RPC error of this
+    /// code (not 0) in place of a result, so the model does not read it. A tool that has failed is
+    /// no such thing.
+    ///
+    /// ```
+    /// use pmcp_bridge::sdk::ToolError;
+    ///
+    /// let error = ToolError::protocol(-32602, "there is no cursor of that name");
+    /// # let _ = error;
+    /// ```
+    pub fn protocol(code: i32, message: impl Into<String>) -> Self {
+        Self { rpc_code: code, ..Self::new("PROTOCOL_ERROR", message) }
+    }
+
+    /// Why a question to the host has no answer: `code` as the bridge says it, or `otherwise` from
+    /// a bridge that does not.
+    pub(crate) fn unanswered(error: String, code: String, otherwise: &str) -> Self {
+        Self::new(if code.is_empty() { otherwise.to_owned() } else { code }, error)
     }
 
     /// What the caller could do about it.
@@ -87,7 +114,7 @@ impl ToolError {
             message: self.message,
             suggestion: self.suggestion,
             retryable: self.retryable,
-            rpc_code: 0,
+            rpc_code: self.rpc_code,
         }
     }
 }

@@ -123,6 +123,29 @@ pub(crate) fn push_field(out: &mut String, name: &str, value: &str) {
     push_string(out, value);
 }
 
+/// The JSON Schema of an object with these properties (name, schema, whether it is required), in
+/// this order: models and people read it from the top.
+pub(crate) fn object_schema<'a>(properties: impl Iterator<Item = (&'a str, &'a Value, bool)>) -> Json {
+    let mut out = String::from(r#"{"type":"object","properties":{"#);
+    let mut required = String::new();
+    for (name, schema, is_required) in properties {
+        push_name(&mut out, name);
+        out.push_str(&schema.to_string());
+        if is_required {
+            required.push(if required.is_empty() { '[' } else { ',' });
+            push_string(&mut required, name);
+        }
+    }
+    out.push('}');
+    if !required.is_empty() {
+        push_name(&mut out, "required");
+        out.push_str(&required);
+        out.push(']');
+    }
+    out.push('}');
+    Json(out)
+}
+
 /// Appends `bytes` as base64 with padding (RFC 4648, section 4).
 pub(crate) fn push_base64(out: &mut String, bytes: &[u8]) {
     const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";

@@ -155,6 +155,23 @@ impl<T> Lead<T> {
         self.state().threads -= 1;
     }
 
+    /// A thread will be busy for long, without being counted: one more may take its place until it
+    /// says [`Lead::retire`].
+    pub(super) fn lend(&self) {
+        self.state().threads_max += 1;
+    }
+
+    /// Undoes [`Lead::lend`], which was said `lent` times. Says whether there is a thread too many
+    /// now: then the caller is to end.
+    #[must_use]
+    pub(super) fn retire(&self, lent: usize) -> bool {
+        let mut state = self.state();
+        state.threads_max -= lent;
+        let too_many = state.threads > state.threads_max;
+        state.threads -= usize::from(too_many);
+        too_many
+    }
+
     /// Whether nobody is left who could ever read.
     pub(super) fn has_no_threads(&self) -> bool {
         self.state().threads == 0
@@ -218,6 +235,18 @@ mod tests {
         lead.thread_failed();
         lead.keep(lead.take().unwrap());
         assert_eq!(lead.attend(), Wanted::Thread);
+    }
+
+    #[test]
+    fn a_thread_that_is_lent_is_replaced_and_goes_in_the_end() {
+        let lead = Lead::new(7, 1);
+        assert_eq!(lead.release(lead.take().unwrap()), Wanted::Thread);
+        assert_eq!(lead.release(lead.take().unwrap()), Wanted::Nothing);
+        lead.lend();
+        assert_eq!(lead.release(lead.take().unwrap()), Wanted::Thread, "in place of the one that is busy");
+        assert!(lead.retire(1));
+        assert!(!lead.retire(0), "only one of the two");
+        assert_eq!(lead.release(lead.take().unwrap()), Wanted::Nothing);
     }
 
     #[test]

@@ -205,13 +205,16 @@ mod args;
 mod completion;
 mod content;
 mod context;
+mod elicitation;
 mod error;
+mod input;
 mod json;
 mod lead;
 mod middleware;
 mod prompt;
 mod resource;
 mod result;
+mod roots;
 mod sampling;
 mod serve;
 #[cfg(test)]
@@ -231,8 +234,10 @@ pub fn generation() -> u64 {
 pub use self::args::{Args, Argument};
 pub use self::completion::{Completing, Completion, Reference};
 pub use self::content::Content;
-pub use self::context::{Context, LogLevel, Root};
+pub use self::context::{Context, LogLevel};
+pub use self::elicitation::{Choice, ElicitAction, Elicitation, Elicited, Field};
 pub use self::error::{Error, ToolError};
+pub use self::input::{Input, InputRequired};
 pub use self::json::Json;
 pub use self::middleware::{AfterCall, BeforeCall, Middleware, middleware};
 pub use self::prompt::{Messages, Prompt, PromptBuilder, prompt};
@@ -241,6 +246,7 @@ pub use self::resource::{
     resource_template,
 };
 pub use self::result::ToolResult;
+pub use self::roots::Root;
 pub use self::sampling::{Sampled, Sampling};
 pub use self::server::Server;
 pub use self::tool::{Arg, Tool, ToolBuilder, tool};

@@ -6,8 +6,10 @@ use super::args::Args;
 use super::content::Content;
 use super::context::Context;
 use super::error::ToolError;
+use super::input::InputRequired;
 use super::json::Json;
 use crate::wire::protomcp;
+use crate::wire::protomcp::envelope::Msg;
 
 /// Begins a prompt; [`PromptBuilder::handler`] finishes it.
 ///
@@ -104,10 +106,12 @@ impl fmt::Debug for Prompt {
 }
 
 /// The messages of a prompt. A text alone becomes one message of the user.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Messages {
     description: String,
     messages: Vec<protomcp::PromptMessage>,
+    /// Goes instead of all else.
+    questions: Option<Box<InputRequired>>,
 }
 
 impl Messages {
@@ -138,13 +142,27 @@ impl Messages {
         self
     }
 
-    pub(crate) fn into_wire(self, description: &str) -> protomcp::GetPromptResponse {
+    pub(crate) fn into_answer(mut self, description: &str) -> Result<Msg, ToolError> {
+        match self.questions.take() {
+            Some(questions) => questions.into_answer(),
+            None => Ok(Msg::GetPromptResponse(self.into_wire(description))),
+        }
+    }
+
+    fn into_wire(self, description: &str) -> protomcp::GetPromptResponse {
         let own = Some(self.description).filter(|own| !own.is_empty());
         protomcp::GetPromptResponse {
             description: own.unwrap_or_else(|| description.to_owned()),
             messages: self.messages,
             error: None,
         }
+    }
+}
+
+/// No messages yet: the host is asked first, and the prompt is asked for again.
+impl From<InputRequired> for Messages {
+    fn from(questions: InputRequired) -> Self {
+        Self { questions: Some(Box::new(questions)), ..Self::default() }
     }
 }
 

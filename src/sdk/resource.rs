@@ -4,8 +4,12 @@ use std::fmt;
 
 use super::context::Context;
 use super::error::ToolError;
+use super::input::InputRequired;
 use super::json::Json;
-use crate::wire::protomcp::{ResourceContent, ResourceDefinition, ResourceTemplateDefinition};
+use crate::wire::protomcp::envelope::Msg;
+use crate::wire::protomcp::{
+    ReadResourceResponse, ResourceContent, ResourceDefinition, ResourceTemplateDefinition,
+};
 
 /// Begins a resource with a fixed URI; [`ResourceBuilder::read`] finishes it.
 ///
@@ -179,9 +183,11 @@ impl fmt::Debug for ResourceTemplate {
 ///
 /// Text and bytes need no builder; they get the URI that was asked for and the media type that
 /// was announced.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Contents {
     parts: Vec<ResourceContent>,
+    /// Goes instead of all else.
+    questions: Option<Box<InputRequired>>,
 }
 
 impl Contents {
@@ -224,7 +230,17 @@ impl Contents {
         self
     }
 
-    pub(crate) fn into_wire(self, uri: &str, mime_type: &str) -> Vec<ResourceContent> {
+    pub(crate) fn into_answer(mut self, uri: &str, mime_type: &str) -> Result<Msg, ToolError> {
+        match self.questions.take() {
+            Some(questions) => questions.into_answer(),
+            None => {
+                let contents = self.into_wire(uri, mime_type);
+                Ok(Msg::ReadResourceResponse(ReadResourceResponse { contents, error: None }))
+            }
+        }
+    }
+
+    fn into_wire(self, uri: &str, mime_type: &str) -> Vec<ResourceContent> {
         let complete = |mut part: ResourceContent| {
             if part.uri.is_empty() {
                 part.uri = uri.to_owned();
@@ -235,6 +251,13 @@ impl Contents {
             part
         };
         self.parts.into_iter().map(complete).collect()
+    }
+}
+
+/// No contents yet: the host is asked first, and the resource is read again.
+impl From<InputRequired> for Contents {
+    fn from(questions: InputRequired) -> Self {
+        Self { questions: Some(Box::new(questions)), ..Self::default() }
     }
 }
 

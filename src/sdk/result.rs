@@ -4,8 +4,10 @@ use serde_json::Value;
 
 use super::content::Content;
 use super::error::ToolError;
+use super::input::InputRequired;
 use super::json::{Json, push_string};
 use crate::wire::protomcp;
+use crate::wire::protomcp::envelope::Msg;
 
 /// The result of a tool.
 ///
@@ -21,7 +23,7 @@ use crate::wire::protomcp;
 ///     .enable_tools(["forecast"]);
 /// # let _ = result;
 /// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ToolResult {
     /// A JSON array without its closing bracket; empty when there is no block.
     blocks: String,
@@ -30,6 +32,8 @@ pub struct ToolResult {
     is_error: bool,
     enable: Vec<String>,
     disable: Vec<String>,
+    /// Goes instead of all else.
+    questions: Option<Box<InputRequired>>,
 }
 
 impl ToolResult {
@@ -104,6 +108,13 @@ impl ToolResult {
         self
     }
 
+    pub(crate) fn into_answer(mut self) -> Result<Msg, ToolError> {
+        match self.questions.take() {
+            Some(questions) => questions.into_answer(),
+            None => Ok(Msg::CallResult(self.into_wire())),
+        }
+    }
+
     pub(crate) fn into_wire(mut self) -> protomcp::CallToolResponse {
         if self.blocks.is_empty() {
             self.blocks.push('[');
@@ -126,6 +137,13 @@ pub(crate) fn failed_call(error: ToolError) -> protomcp::CallToolResponse {
     let mut response = ToolResult::new().text(error.to_string()).error().into_wire();
     response.error = Some(error.into_wire());
     response
+}
+
+/// Not a result yet: the host is asked first, and the tool is called again.
+impl From<InputRequired> for ToolResult {
+    fn from(questions: InputRequired) -> Self {
+        Self { questions: Some(Box::new(questions)), ..Self::default() }
+    }
 }
 
 impl From<()> for ToolResult {

@@ -1,6 +1,7 @@
 //! Asking the host's model.
 
 use super::content::Content;
+use super::error::ToolError;
 use super::json::{Json, push_string};
 use crate::wire::protomcp;
 
@@ -113,6 +114,16 @@ pub struct Sampled {
 }
 
 impl Sampled {
+    pub(super) fn from_wire(response: protomcp::SamplingResponse) -> Result<Self, ToolError> {
+        let protomcp::SamplingResponse { role, content_json, model, stop_reason, error, error_code } =
+            response;
+        if error.is_empty() && error_code.is_empty() {
+            Ok(Self { role, content_json, model, stop_reason })
+        } else {
+            Err(ToolError::unanswered(error, error_code, "SAMPLING_FAILED"))
+        }
+    }
+
     /// The text of all text blocks.
     pub fn text(&self) -> String {
         let block_text = |block: &serde_json::Value| block["text"].as_str().map(str::to_owned);

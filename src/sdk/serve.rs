@@ -19,15 +19,12 @@ use prost::Message;
 use super::context::{Context, Link};
 use super::error::{Error, ToolError};
 use super::lead::{Lead, Wanted};
-use super::peer::{self, Peer, Request, Step, Work};
-use super::result::failed_call;
-use super::server::{Handlers, Server};
+use super::peer::{self, Cancelled, Peer, Request, Step, Work};
+use super::server::{Handlers, Server, failed_as, failed_as_call};
 use crate::limits::{SDK_MESSAGE_MAX, SDK_QUICK, SDK_TICK};
 use crate::wire::frame::{self, Frame, FrameReader};
+use crate::wire::protomcp::Envelope;
 use crate::wire::protomcp::envelope::Msg;
-use crate::wire::protomcp::{
-    CompletionResponse, Envelope, GetPromptResponse, MiddlewareInterceptResponse, ReadResourceResponse,
-};
 
 /// Where the bridge listens.
 const SOCKET: &str = "PROTOMCP_SOCKET";
@@ -99,7 +96,7 @@ struct Connection {
 struct Shared {
     peer: Peer,
     /// Handlers that wait for the answer to a question, by its request id.
-    asking: Vec<(String, Sender<Msg>)>,
+    asking: Vec<(String, Sender<Result<Msg, ToolError>>)>,
     /// Set when all is over.
     outcome: Option<Result<(), Error>>,
 }
@@ -136,7 +133,11 @@ impl Connection {
         let mut steps = Vec::new();
         while let Some(mut reader) = self.lead.take() {
             match self.read_request(&mut reader, &mut steps) {
-                Ok(Some(request)) => self.run(request, reader, link),
+                Ok(Some(request)) => {
+                    if self.run(request, reader, link, &mut steps) {
+                        return;
+                    }
+                }
                 Ok(None) => return self.end(Ok(())),
                 Err(error) => return self.end(Err(error)),
             }
@@ -160,11 +161,14 @@ impl Connection {
                 let mut request = None;
                 for step in steps.drain(..) {
                     match step {
-                        Step::Send(envelope) => self.write(&envelope).map_err(|size| {
+                        Step::Send(envelope) => self.answer(envelope, failed_as_call).map_err(|size| {
                             Error::Definition(format!("a list of {size} bytes is more than the bridge takes"))
                         })?,
                         Step::Restore(state) => self.handlers.restore(&state),
-                        Step::Answer { request_id, message } => self.deliver(&request_id, message),
+                        Step::Answer { request_id, message } => self.deliver(&request_id, Ok(message)),
+                        Step::TakenBack { request_id } => {
+                            self.deliver(&request_id, Err(ToolError::cancelled()));
+                        }
                         Step::Run(run) => request = Some(run),
                     }
                 }
@@ -182,46 +186,70 @@ impl Connection {
         }
     }
 
-    /// Runs one request and those that waited for its end.
-    fn run(&self, request: Request, reader: FrameReader, link: &Arc<dyn Link>) {
+    /// Runs one request and those that waited for its end. Says whether this thread is to end,
+    /// because another has taken its place while it was at a task.
+    fn run(
+        &self,
+        request: Request,
+        reader: FrameReader,
+        link: &Arc<dyn Link>,
+        steps: &mut Vec<Step>,
+    ) -> bool {
         let quick = self.handlers.pace(&request.work).is_some_and(|pace| pace.is_quick());
         if quick {
             self.lead.keep(reader);
         } else if self.lead.release(reader) == Wanted::Thread {
             self.start_thread();
         }
+        let mut tasks = 0;
         let mut next = Some(request);
         while let Some(request) = next {
-            next = self.run_one(request, link);
+            next = self.run_one(request, link, steps, &mut tasks);
             if next.is_some() {
                 self.attend();
             }
         }
+        tasks > 0 && self.lead.retire(tasks)
     }
 
     /// Runs one request and answers it; hands out one that waited for its end.
-    fn run_one(&self, mut request: Request, link: &Arc<dyn Link>) -> Option<Request> {
-        let progress_token = match &mut request.work {
-            Work::Call { progress_token, .. } => std::mem::take(progress_token),
-            _ => String::new(),
-        };
+    fn run_one(
+        &self,
+        mut request: Request,
+        link: &Arc<dyn Link>,
+        steps: &mut Vec<Step>,
+        tasks: &mut usize,
+    ) -> Option<Request> {
         let pace = self.handlers.pace(&request.work);
-        let context =
-            Context::new(link.clone(), request.request_id.clone(), progress_token, request.cancelled.clone());
+        let failed = failed_as(&request.work);
+        let context = Context::new(link.clone(), &mut request);
         let work = std::mem::replace(&mut request.work, Work::Read { uri: String::new() });
         let started = Instant::now();
         let answer = self.handlers.handle(&context, work);
         if let Some(pace) = pace {
             pace.set_quick(started.elapsed() < SDK_QUICK);
         }
+        *tasks += usize::from(context.task_id().is_some());
         drop(context);
-        let next = self.shared().peer.finish(&request);
-        let mut envelope = peer::envelope(request.request_id, answer);
-        if let Err(size) = self.write(&envelope) {
-            envelope.msg = envelope.msg.map(|answer| too_large(answer, size, self.message_max));
-            let _ = self.write(&envelope);
+        let next = self.shared().peer.finish(request, answer, steps);
+        for step in steps.drain(..) {
+            if let Step::Send(envelope) = step {
+                let _ = self.answer(envelope, failed);
+            }
         }
         next
+    }
+
+    /// Writes an answer, or an error in its place if it is too large. Says how large it is if
+    /// there is no error that could take its place.
+    fn answer(&self, envelope: Envelope, failed: fn(ToolError) -> Msg) -> Result<(), usize> {
+        let Err(size) = self.write(&envelope) else { return Ok(()) };
+        if !is_result(&envelope) {
+            return Err(size);
+        }
+        let error = ToolError::new("RESULT_TOO_LARGE", too_large("result", size, self.message_max));
+        let instead = failed(error.suggestion("ask for less at once"));
+        self.write(&peer::envelope(envelope.request_id, instead))
     }
 
     /// Writes one frame, or says how large it would be if that is too large. That the connection
@@ -238,12 +266,12 @@ impl Connection {
     }
 
     /// Gives an answer to the handler that waits for it.
-    fn deliver(&self, request_id: &str, message: Msg) {
+    fn deliver(&self, request_id: &str, outcome: Result<Msg, ToolError>) {
         let mut shared = self.shared();
         if let Some(at) = shared.asking.iter().position(|(id, _)| id == request_id) {
             let (_, answer) = shared.asking.swap_remove(at);
             drop(shared);
-            let _ = answer.send(message);
+            let _ = answer.send(outcome);
         }
     }
 
@@ -264,13 +292,16 @@ impl Link for Connection {
         }
     }
 
-    fn ask(&self, message: Msg) -> Result<Msg, ToolError> {
+    fn ask(&self, message: Msg, call: Option<&Cancelled>) -> Result<Msg, ToolError> {
         self.attend();
         let (answer, answered) = mpsc::channel();
         let envelope = {
             let mut shared = self.shared();
             if shared.outcome.is_some() {
                 return Err(gone());
+            }
+            if call.is_some_and(Cancelled::get) {
+                return Err(ToolError::cancelled());
             }
             let envelope = shared.peer.ask(message);
             shared.asking.push((envelope.request_id.clone(), answer));
@@ -280,9 +311,36 @@ impl Link for Connection {
             let mut shared = self.shared();
             shared.peer.forget(&envelope.request_id);
             shared.asking.retain(|(id, _)| *id != envelope.request_id);
-            return Err(ToolError::new("TOO_LARGE", too_large_text("question", size, self.message_max)));
+            return Err(ToolError::new("TOO_LARGE", too_large("question", size, self.message_max)));
         }
-        answered.recv().map_err(|_| gone())
+        answered.recv().unwrap_or_else(|_| Err(gone()))
+    }
+
+    fn start_task(&self, call: &Cancelled) -> Result<String, ToolError> {
+        let started = {
+            let mut shared = self.shared();
+            if shared.outcome.is_some() {
+                return Err(gone());
+            }
+            shared.peer.start_task(call)?
+        };
+        if let Some(announcement) = started.announcement {
+            let _ = self.write(&announcement);
+            self.lead.lend();
+            self.attend();
+        }
+        Ok(started.task_id)
+    }
+
+    fn note_progress(&self, call: &Cancelled, progress: i64, total: i64, message: String) {
+        self.shared().peer.note_progress(call, progress, total, message);
+    }
+
+    fn note_status(&self, call: &Cancelled, message: String) {
+        let news = self.shared().peer.note_status(call, message);
+        if let Some(news) = news {
+            let _ = self.write(&news);
+        }
     }
 }
 
@@ -290,31 +348,21 @@ fn gone() -> ToolError {
     ToolError::new("BRIDGE_GONE", "the bridge closed the connection")
 }
 
-fn too_large_text(what: &str, size: usize, max: usize) -> String {
+fn too_large(what: &str, size: usize, max: usize) -> String {
     format!("the {what} takes {size} bytes, the bridge accepts {max} (see --max-message)")
 }
 
-/// What is sent in place of an answer that the bridge would refuse.
-fn too_large(answer: Msg, size: usize, max: usize) -> Msg {
-    let error = ToolError::new("RESULT_TOO_LARGE", too_large_text("result", size, max));
-    match answer {
-        Msg::CallResult(_) => Msg::CallResult(failed_call(error.suggestion("ask for less at once"))),
-        Msg::ReadResourceResponse(_) => Msg::ReadResourceResponse(ReadResourceResponse {
-            error: Some(error.into_wire()),
-            ..Default::default()
-        }),
-        Msg::GetPromptResponse(_) => {
-            Msg::GetPromptResponse(GetPromptResponse { error: Some(error.into_wire()), ..Default::default() })
-        }
-        Msg::MiddlewareInterceptResponse(_) => {
-            let reason = error.to_string();
-            Msg::MiddlewareInterceptResponse(MiddlewareInterceptResponse {
-                result_json: reason.clone(),
-                reject: true,
-                reject_reason: reason,
-                ..Default::default()
-            })
-        }
-        _ => Msg::CompletionResponse(CompletionResponse::default()),
-    }
+/// Whether this is what a handler answered, and not a list or a question of ours.
+fn is_result(envelope: &Envelope) -> bool {
+    matches!(
+        envelope.msg,
+        Some(
+            Msg::CallResult(_)
+                | Msg::InputRequired(_)
+                | Msg::ReadResourceResponse(_)
+                | Msg::GetPromptResponse(_)
+                | Msg::MiddlewareInterceptResponse(_)
+                | Msg::CompletionResponse(_)
+        )
+    )
 }

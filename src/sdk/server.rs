@@ -11,13 +11,13 @@ use super::error::{Error, ToolError};
 use super::middleware::Middleware;
 use super::peer::{Offer, Work};
 use super::prompt::Prompt;
-use super::resource::{Contents, Resource, ResourceTemplate};
+use super::resource::{Resource, ResourceTemplate};
 use super::result::failed_call;
 use super::tool::Tool;
 use crate::limits::SDK_CONCURRENCY;
 use crate::wire::protomcp::envelope::Msg;
 use crate::wire::protomcp::{
-    CallToolResponse, CompletionRequest, CompletionResponse, GetPromptResponse, MiddlewareInterceptRequest,
+    CompletionRequest, CompletionResponse, GetPromptResponse, MiddlewareInterceptRequest,
     MiddlewareInterceptResponse, ReadResourceResponse, RegisterMiddlewareRequest,
 };
 
@@ -231,69 +231,50 @@ impl Handlers {
 
     /// Does the work, whatever the handler does: a panic becomes an error.
     pub(crate) fn handle(&self, context: &Context, work: Work) -> Msg {
-        match work {
+        let failed = failed_as(&work);
+        let outcome = match work {
             Work::Call { name, arguments_json, .. } => {
-                Msg::CallResult(self.call(context, &name, &arguments_json))
+                guarded(|| self.call(context, &name, &Args::new(&arguments_json)))
             }
-            Work::Read { uri } => Msg::ReadResourceResponse(self.read(context, &uri)),
+            Work::Read { uri } => guarded(|| self.read(context, &uri)),
             Work::Prompt { name, arguments_json } => {
-                Msg::GetPromptResponse(self.prompt(context, &name, &arguments_json))
+                guarded(|| self.prompt(context, &name, &Args::new(&arguments_json)))
             }
-            Work::Complete(request) => Msg::CompletionResponse(self.complete(context, &request)),
-            Work::Intercept(request) => Msg::MiddlewareInterceptResponse(self.intercept(request)),
-        }
-    }
-
-    fn call(&self, context: &Context, name: &str, arguments_json: &str) -> CallToolResponse {
-        let Some((tool, _)) = self.tools.get(name) else {
-            return failed_call(ToolError::not_found(format!("there is no tool {name:?}")));
+            Work::Complete(request) => return Msg::CompletionResponse(self.complete(context, &request)),
+            Work::Intercept(request) => return Msg::MiddlewareInterceptResponse(self.intercept(request)),
         };
-        match guarded(|| (tool.handler)(context, &Args::new(arguments_json))) {
-            Ok(result) => result.into_wire(),
-            Err(error) => failed_call(error),
-        }
+        outcome.unwrap_or_else(failed)
     }
 
-    fn read(&self, context: &Context, uri: &str) -> ReadResourceResponse {
-        let outcome = guarded(|| self.find_and_read(context, uri));
-        let mut response = ReadResourceResponse::default();
-        match outcome {
-            Ok((contents, mime_type)) => response.contents = contents.into_wire(uri, mime_type),
-            Err(error) => response.error = Some(error.into_wire()),
-        }
-        response
+    fn call(&self, context: &Context, name: &str, args: &Args<'_>) -> Result<Msg, ToolError> {
+        let (tool, _) =
+            self.tools.get(name).ok_or_else(|| ToolError::not_found(format!("there is no tool {name:?}")))?;
+        (tool.handler)(context, args)?.into_answer()
     }
 
-    /// The contents and the announced media type.
-    fn find_and_read(&self, context: &Context, uri: &str) -> Result<(Contents, &str), ToolError> {
+    fn read(&self, context: &Context, uri: &str) -> Result<Msg, ToolError> {
         if let Some(resource) = self.resources.iter().find(|resource| resource.definition.uri == uri) {
-            return Ok(((resource.read)(context)?, &resource.definition.mime_type));
+            return (resource.read)(context)?.into_answer(uri, &resource.definition.mime_type);
         }
         for template in &self.templates {
             if let Some(variables) = template.pattern.as_ref().ok().and_then(|pattern| pattern.matches(uri)) {
-                return Ok(((template.read)(context, &variables)?, &template.definition.mime_type));
+                let contents = (template.read)(context, &variables)?;
+                return contents.into_answer(uri, &template.definition.mime_type);
             }
         }
         Err(ToolError::not_found(format!("there is no resource {uri}")))
     }
 
-    fn prompt(&self, context: &Context, name: &str, arguments_json: &str) -> GetPromptResponse {
-        let outcome = guarded(|| {
-            let prompt = self
-                .prompts
-                .iter()
-                .find(|prompt| prompt.definition.name == name)
-                .ok_or_else(|| ToolError::not_found(format!("there is no prompt {name:?}")))?;
-            let args = Args::new(arguments_json);
-            for argument in prompt.definition.arguments.iter().filter(|argument| argument.required) {
-                args.get::<String>(&argument.name)?;
-            }
-            Ok((prompt.handler)(context, &args)?.into_wire(&prompt.definition.description))
-        });
-        outcome.unwrap_or_else(|error| GetPromptResponse {
-            error: Some(error.into_wire()),
-            ..Default::default()
-        })
+    fn prompt(&self, context: &Context, name: &str, args: &Args<'_>) -> Result<Msg, ToolError> {
+        let prompt = self
+            .prompts
+            .iter()
+            .find(|prompt| prompt.definition.name == name)
+            .ok_or_else(|| ToolError::not_found(format!("there is no prompt {name:?}")))?;
+        for argument in prompt.definition.arguments.iter().filter(|argument| argument.required) {
+            args.get::<String>(&argument.name)?;
+        }
+        (prompt.handler)(context, args)?.into_answer(&prompt.definition.description)
     }
 
     fn complete(&self, context: &Context, request: &CompletionRequest) -> CompletionResponse {
@@ -307,7 +288,6 @@ impl Handlers {
         match guarded(|| complete(context, &completing)) {
             Ok(completion) => completion.into_wire(),
             Err(error) => {
-                // The wire has no error here, and no suggestions are an honest answer.
                 eprintln!("completing {:?} failed: {error}", request.argument_name);
                 CompletionResponse::default()
             }
@@ -323,15 +303,40 @@ impl Handlers {
             return MiddlewareInterceptResponse::default();
         };
         guarded(|| Ok(middleware.intercept(request))).unwrap_or_else(|error| {
-            let reason = format!("middleware {:?} failed: {}", middleware.name, error.message());
-            // Before a call it is rejected; after it the result must not pass unseen.
-            MiddlewareInterceptResponse {
-                result_json: reason.clone(),
-                reject: true,
-                reject_reason: reason,
-                ..Default::default()
-            }
+            rejected(format!("middleware {:?} failed: {}", middleware.name, error.message()))
         })
+    }
+}
+
+/// How an error is told in answer to this work.
+pub(crate) fn failed_as(work: &Work) -> fn(ToolError) -> Msg {
+    match work {
+        Work::Call { .. } => failed_as_call,
+        Work::Read { .. } => |error| {
+            let error = Some(error.into_wire());
+            Msg::ReadResourceResponse(ReadResourceResponse { error, ..Default::default() })
+        },
+        Work::Prompt { .. } => |error| {
+            let error = Some(error.into_wire());
+            Msg::GetPromptResponse(GetPromptResponse { error, ..Default::default() })
+        },
+        // The wire has no error here, and no suggestions are an honest answer.
+        Work::Complete(_) => |_| Msg::CompletionResponse(CompletionResponse::default()),
+        Work::Intercept(_) => |error| Msg::MiddlewareInterceptResponse(rejected(error.to_string())),
+    }
+}
+
+pub(crate) fn failed_as_call(error: ToolError) -> Msg {
+    Msg::CallResult(failed_call(error))
+}
+
+/// Before a call it is rejected; after it the result must not pass unseen.
+fn rejected(reason: String) -> MiddlewareInterceptResponse {
+    MiddlewareInterceptResponse {
+        result_json: reason.clone(),
+        reject: true,
+        reject_reason: reason,
+        ..Default::default()
     }
 }
 

@@ -5,7 +5,7 @@ use std::fmt;
 use super::args::{Args, Argument};
 use super::context::Context;
 use super::error::ToolError;
-use super::json::{Json, push_name, push_string};
+use super::json::{Json, object_schema, push_name};
 use super::result::ToolResult;
 use crate::wire::protomcp::ToolDefinition;
 
@@ -146,10 +146,18 @@ impl ToolBuilder {
         self
     }
 
-    /// Announces that hosts may run the tool as a task.
-    pub fn task_support(mut self, task_support: bool) -> Self {
-        self.definition.task_support = task_support;
+    /// Announces that the tool may take long: a host that knows tasks gets one instead of having
+    /// to wait. The bridge sees to it; the handler simply runs. (A handler that learns only later
+    /// that it will take long can say [`Context::start_task`].)
+    pub fn task(mut self) -> Self {
+        self.definition.task_support = true;
         self
+    }
+
+    /// Announces that the tool takes so long that only hosts which know tasks may call it.
+    pub fn task_required(mut self) -> Self {
+        self.definition.task_required = true;
+        self.task()
     }
 
     /// Starts the tool disabled: hosts see it once it is enabled (see
@@ -166,7 +174,9 @@ impl ToolBuilder {
         F: Fn(&Context, &Args<'_>) -> Result<R, ToolError> + Send + Sync + 'static,
         R: Into<ToolResult>,
     {
-        let schema = self.input_schema.take().unwrap_or_else(|| schema_of(&self.args));
+        let schema = self.input_schema.take().unwrap_or_else(|| {
+            object_schema(self.args.iter().map(|arg| (arg.name.as_str(), &arg.schema, arg.required)))
+        });
         if !schema.is_object() {
             self.wrong("its input schema is not a JSON object");
         }
@@ -271,30 +281,6 @@ impl Arg {
         }
         self
     }
-}
-
-/// The schema of an object with these properties, in the order in which they were added: models
-/// read it from the top.
-fn schema_of(args: &[Arg]) -> Json {
-    let mut out = String::from(r#"{"type":"object","properties":{"#);
-    for arg in args {
-        push_name(&mut out, &arg.name);
-        out.push_str(&arg.schema.to_string());
-    }
-    out.push('}');
-    let mut required = args.iter().filter(|arg| arg.required).peekable();
-    if required.peek().is_some() {
-        out.push_str(r#","required":["#);
-        for (at, arg) in required.enumerate() {
-            if at > 0 {
-                out.push(',');
-            }
-            push_string(&mut out, &arg.name);
-        }
-        out.push(']');
-    }
-    out.push('}');
-    out.into()
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ impl<'a> ToolList<'a> {
     }
 
     fn ask(&self, message: Msg) -> Result<Vec<String>, ToolError> {
-        match self.link.ask(message)? {
+        match self.link.ask(message, None)? {
             Msg::ActiveTools(active) => Ok(active.tool_names),
             _ => Err(mismatch()),
         }

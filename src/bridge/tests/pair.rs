@@ -225,7 +225,7 @@ impl Story {
             match step {
                 Step::Send(told) => tool.to_bridge.extend(frame::encode(&told)),
                 Step::Run(request) => tool.running.push(request),
-                Step::Answer { .. } | Step::Restore(_) => {}
+                Step::Answer { .. } | Step::TakenBack { .. } | Step::Restore(_) => {}
             }
         }
         assert!(tool.running.len() <= self.concurrency as usize, "the bridge sent more than was announced");
@@ -272,9 +272,11 @@ impl Story {
                 ..Default::default()
             }),
         };
-        tool.send(&request.request_id, answer);
-        if let Some(next) = tool.peer.finish(&request) {
-            tool.running.push(next);
+        let mut steps = Vec::new();
+        tool.running.extend(tool.peer.finish(request, answer, &mut steps));
+        for step in steps {
+            let Step::Send(told) = step else { panic!("{step:?}") };
+            tool.to_bridge.extend(frame::encode(&told));
         }
     }
 
