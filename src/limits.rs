@@ -295,6 +295,21 @@ pub const POLL_REST: u32 = 4;
 /// How long files are looked at in one turn of the loop.
 pub const WATCH_SLICE: Duration = Duration::from_millis(2);
 
+/// Default for `--max-in-flight`: what a host on a pipe may have waiting, for all HTTP hosts
+/// together.
+pub const IN_FLIGHT: usize = WAITING_REQUESTS_MAX;
+
+/// What a caller may ask at once under any `--rate`: a host that has just started asks up to eight
+/// things in a row, and many give up at the first 429.
+pub const RATE_BURST_MIN: u32 = 10;
+
+/// Callers whose requests are counted apart for `--rate`, of some hundred bytes each.
+pub const RATE_CALLERS_MAX: usize = 4096;
+
+/// How often callers who have asked nothing lately are looked for when there is no room for
+/// another.
+pub const RATE_SWEEP: Duration = Duration::from_secs(1);
+
 /// Worker threads; with the loop that makes three threads at most.
 pub const WORKERS: usize = 2;
 

@@ -1,15 +1,20 @@
 //! Who may ask: the verdict on a request's head, before anything of its body counts.
 //!
-//! What lives here: names ([`names`]: which hosts and origins count as ours). What does not: how a
-//! head is parsed. Time comes in, nothing is read from the world.
+//! What lives here: which hosts and origins count as ours ([`names`]), what requests must bring
+//! ([`secret`]), how often one may ask ([`rate`]). What does not: how a head is parsed. Time comes in, nothing is read from the world.
 
 pub mod names;
+pub mod rate;
+pub mod secret;
 
 // Of `core`, which knows addresses and no sockets.
 use core::net::IpAddr;
 use std::time::{Duration, Instant};
 
 use self::names::Names;
+use self::rate::{Buckets, Caller, Rate};
+use self::secret::Secret;
+use crate::limits::IN_FLIGHT;
 
 /// The head of a request, as far as it is looked at.
 pub trait Head {
@@ -77,31 +82,52 @@ impl Refusal {
             body: format!("{line}\n"),
         }
     }
+
+    fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {
+        self.headers.push((name, value.into()));
+        self
+    }
 }
 
 /// What the guard keeps to.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Rules {
     /// Which hosts and origins count as ours.
     pub names: Names,
+    /// `--auth`: what every request must bring.
+    pub secrets: Vec<Secret>,
+    /// `--rate`: how often one principal may ask, or one address where there is none.
+    pub rate: Option<Rate>,
+    /// `--max-in-flight`: requests that may be worked on at once.
+    pub in_flight_max: usize,
+}
+
+impl Default for Rules {
+    fn default() -> Self {
+        Self { names: Names::default(), secrets: Vec::new(), rate: None, in_flight_max: IN_FLIGHT }
+    }
 }
 
 /// Decides who may ask. There is one, and every request of every connection comes by.
 #[derive(Debug)]
 pub struct Guard {
     rules: Rules,
+    buckets: Option<Buckets>,
+    in_flight: usize,
 }
 
 impl Guard {
     /// A guard that keeps to these rules.
     pub fn new(rules: Rules) -> Self {
-        Self { rules }
+        let buckets = rules.rate.map(Buckets::new);
+        Self { rules, buckets, in_flight: 0 }
     }
 
     /// The verdict on a request. `wall` is the time since 1970.
     ///
-    /// What everybody may ask goes through whoever asks: health, the metadata of the authorization
-    /// ([`Guard::document`]) and, once host and origin are right, a preflight.
+    /// What everybody may ask goes through whoever asks: health, what lies under `/.well-known/`
+    /// ([`Guard::document`]) and, once host and origin are right, a preflight, which browsers send
+    /// without any authorization.
     ///
     /// # Errors
     /// The response to send instead of an answer.
@@ -112,12 +138,64 @@ impl Guard {
         now: Instant,
         wall: Duration,
     ) -> Result<Principal, Refusal> {
-        let _ = (now, wall);
+        let _ = wall;
         if matches!(head.path(), "/livez" | "/readyz") {
             return Ok(Principal::default());
         }
         self.rules.names.check(head, peer)?;
-        Ok(Principal::default())
+        if head.method() == "OPTIONS" || head.path().starts_with("/.well-known/") {
+            return Ok(Principal::default());
+        }
+        let peer = self.rules.names.caller(head, peer);
+        match self.principal(head) {
+            Ok(principal) => {
+                self.count(Caller::of(&principal, peer), now)?;
+                Ok(principal)
+            }
+            Err(refusal) => {
+                // Whoever guesses is counted by address.
+                self.count(Caller::at(peer), now)?;
+                Err(refusal)
+            }
+        }
+    }
+
+    /// Who has authorized.
+    fn principal(&self, head: &dyn Head) -> Result<Principal, Refusal> {
+        secret::check_all(&self.rules.secrets, head)?;
+        // All who bring all secrets are one.
+        let name = if self.rules.secrets.is_empty() { "" } else { "auth" };
+        Ok(Principal(name.into()))
+    }
+
+    fn count(&mut self, caller: Caller, now: Instant) -> Result<(), Refusal> {
+        let Some(buckets) = &mut self.buckets else { return Ok(()) };
+        buckets.take(caller, now).map_err(|wait| {
+            let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
+            let rate = buckets.rate();
+            Refusal::new(429, format_args!("too many requests: at most {rate}, so wait {seconds} s"))
+                .with("Retry-After", seconds.max(1).to_string())
+        })
+    }
+
+    /// Begins the work on a request that passed; [`Guard::leave`] ends it.
+    ///
+    /// # Errors
+    /// Too many are worked on already.
+    pub fn enter(&mut self) -> Result<(), Refusal> {
+        let most = self.rules.in_flight_max;
+        if self.in_flight >= most {
+            let line =
+                format_args!("{most} requests are worked on already (--max-in-flight); try again later");
+            return Err(Refusal::new(503, line).with("Retry-After", "1"));
+        }
+        self.in_flight += 1;
+        Ok(())
+    }
+
+    /// A request that entered was answered, or its connection is gone.
+    pub fn leave(&mut self) {
+        self.in_flight = self.in_flight.saturating_sub(1);
     }
 
     /// The document under a path that the guard itself serves to a `GET`, as JSON: the metadata of
@@ -135,3 +213,6 @@ impl Guard {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,7 +5,7 @@
 //! on loopback only our own names pass.
 
 // Of `core`, which knows addresses and no sockets.
-use core::net::{IpAddr, Ipv6Addr};
+use core::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::fmt;
 use std::str::FromStr;
 
@@ -114,6 +114,18 @@ impl Names {
         }
     }
 
+    /// Who asks a proxy that is trusted, or the peer itself.
+    pub(super) fn caller(&self, head: &dyn Head, peer: Peer) -> Peer {
+        if !self.is_trusted(peer) {
+            return peer;
+        }
+        let Field::Is(addresses) = head.field("x-forwarded-for") else { return peer };
+        // Each proxy adds at the end whom it was asked by; what stands before the first stranger
+        // is only what that stranger says.
+        let mut callers = addresses.rsplit(',').map_while(|text| address(text.trim()).map(Peer::Ip));
+        callers.find(|caller| !self.is_trusted(*caller)).unwrap_or(peer)
+    }
+
     /// Whether what this peer says of others is believed.
     fn is_trusted(&self, peer: Peer) -> bool {
         self.proxies.iter().any(|proxy| proxy.covers(peer))
@@ -146,6 +158,11 @@ impl Names {
         let same_port = page.port.unwrap_or(default) == host.port.unwrap_or(default);
         self.loopback && page.is_loopback() && host.is_loopback() || page.host == host.host && same_port
     }
+}
+
+/// An address, with or without a port.
+fn address(text: &str) -> Option<IpAddr> {
+    text.parse().ok().or_else(|| text.parse().map(|socket: SocketAddr| socket.ip()).ok())
 }
 
 impl Authority {
@@ -252,33 +269,12 @@ impl Proxy {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::Asked;
     use super::*;
-
-    /// A head by its headers alone.
-    struct Heads<'a>(&'a [(&'a str, &'a str)]);
-
-    impl Head for Heads<'_> {
-        fn method(&self) -> &str {
-            "POST"
-        }
-
-        fn path(&self) -> &str {
-            "/mcp"
-        }
-
-        fn field(&self, name: &str) -> Field<'_> {
-            let mut values = self.0.iter().filter(|(header, _)| *header == name);
-            match (values.next(), values.next()) {
-                (None, _) => Field::Absent,
-                (Some((_, value)), None) => Field::Is(value),
-                _ => Field::Unclear,
-            }
-        }
-    }
 
     fn status(names: &Names, peer: &str, headers: &[(&str, &str)]) -> u16 {
         let peer = if peer == "unix" { Peer::Unix } else { Peer::Ip(peer.parse().expect("an address")) };
-        names.check(&Heads(headers), peer).map_or_else(|refusal| refusal.status, |()| 200)
+        names.check(&Asked::new(headers), peer).map_or_else(|refusal| refusal.status, |()| 200)
     }
 
     fn loopback() -> Names {
@@ -322,7 +318,7 @@ mod tests {
     #[test]
     fn a_refusal_names_the_flag() {
         let refused = |headers: &[(&str, &str)]| {
-            loopback().check(&Heads(headers), Peer::Unix).expect_err("a refusal").body
+            loopback().check(&Asked::new(headers), Peer::Unix).expect_err("a refusal").body
         };
         let body = refused(&[("host", "mcp.example.com:8443")]);
         assert!(body.contains("--allow-host mcp.example.com\n"), "{body}");
@@ -410,6 +406,30 @@ mod tests {
         assert_eq!(status(&names, "192.0.2.1", &twice), 200, "not looked at");
         names.proxies = vec!["unix".parse().unwrap()];
         assert_eq!(status(&names, "unix", &proxied), 200);
+    }
+
+    #[test]
+    fn a_trusted_proxy_says_who_asks() {
+        let mut names = loopback();
+        let at = |text: &str| Peer::Ip(text.parse().expect("an address"));
+        let caller =
+            |names: &Names, peer, list| names.caller(&Asked::new(&[("x-forwarded-for", list)]), peer);
+        assert_eq!(caller(&names, at("127.0.0.1"), "192.0.2.1"), at("127.0.0.1"), "nobody is trusted");
+        names.proxies = vec!["127.0.0.1".parse().unwrap(), "10.0.0.0/8".parse().unwrap()];
+        for (list, expected) in [
+            ("192.0.2.1", "192.0.2.1"),
+            ("198.51.100.7, 192.0.2.1", "192.0.2.1"),
+            ("198.51.100.7, 192.0.2.1,10.0.0.2", "192.0.2.1"),
+            ("[2001:db8::1]:443", "2001:db8::1"),
+            ("192.0.2.1:9, 10.1.1.1", "192.0.2.1"),
+            ("10.0.0.3", "127.0.0.1"),
+            ("192.0.2.1, unknown", "127.0.0.1"),
+            ("", "127.0.0.1"),
+        ] {
+            assert_eq!(caller(&names, at("127.0.0.1"), list), at(expected), "{list}");
+        }
+        assert_eq!(caller(&names, at("192.0.2.9"), "192.0.2.1"), at("192.0.2.9"));
+        assert_eq!(caller(&names, Peer::Unix, "192.0.2.1"), Peer::Unix);
     }
 
     #[test]
