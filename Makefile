@@ -31,7 +31,9 @@ demo-python: ## The same with a tool file in Python and the SDK from PyPI.
 
 test: ## Run all tests; names what it skips where Python 3 or Node.js is missing.
 	sh tests/environments.sh
-	$(CARGO) test --locked
+	rm -rf $(OUT)/transcripts
+	PMCP_TRANSCRIPTS=$(abspath $(OUT))/transcripts $(CARGO) test --locked
+	sh tests/schemas/check.sh $(OUT)/transcripts
 
 check: proto-check ## Check format, lints, docs, the generated code, licences.
 	$(CARGO) fmt --check

@@ -66,6 +66,13 @@ client_node() {
     (cd "$env/client-node" && npm ci --no-audit --no-fund)
 }
 
+schemas() {
+    mkdir -p "$env/schemas"
+    cp "$here/schemas/package.json" "$here/schemas/package-lock.json" "$env/schemas/"
+    (cd "$env/schemas" && npm ci --ignore-scripts --no-audit --no-fund &&
+        node "$here/schemas/extract.mjs" revisions)
+}
+
 # The crate's build script runs protoc; a Python package carries one.
 rust_sdk() {
     virtual rust-sdk/protoc "$here/published/requirements-protoc.txt"
@@ -107,8 +114,12 @@ fi
 if command -v node >/dev/null && command -v npm >/dev/null; then
     make_one client-node client_node "$here/clients/package.json" \
         "$here/clients/package-lock.json" "$here/clients/host.mjs"
+    make_one schemas schemas "$here/schemas/package.json" "$here/schemas/package-lock.json" \
+        "$here/schemas/extract.mjs"
 else
-    skip client-node 'there is no Node with npm'
+    for name in client-node schemas; do
+        skip "$name" 'there is no Node with npm'
+    done
 fi
 
 if [ -n "$failed" ]; then

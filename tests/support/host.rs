@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::dir::Dir;
+use super::transcript::Transcript;
 use super::{PATIENCE, process};
 
 /// One line of the program, as it was spelled and as JSON.
@@ -33,6 +34,7 @@ pub(crate) struct Host {
     lines: Receiver<String>,
     inbox: VecDeque<Message>,
     transcript: Arc<Mutex<Vec<String>>>,
+    kept: Arc<Transcript>,
     stderr: Arc<Mutex<String>>,
     next_id: u64,
     dir: Arc<Dir>,
@@ -48,17 +50,19 @@ impl Host {
         let transcript = Arc::new(Mutex::new(Vec::new()));
         let stderr = Arc::new(Mutex::new(String::new()));
         let (sender, lines) = channel();
-        let written = Arc::clone(&transcript);
+        let kept = Arc::new(Transcript::new());
+        let written = (Arc::clone(&transcript), Arc::clone(&kept));
         std::thread::spawn(move || {
             for line in BufReader::with_capacity(1 << 20, stdout).split(b'\n') {
                 let Ok(line) = line else { return };
+                written.1.program(&line);
                 let line = String::from_utf8_lossy(&line).into_owned();
-                written.lock().unwrap().push(shortened("<- ", &line));
+                written.0.lock().unwrap().push(shortened("<- ", &line));
                 if sender.send(line).is_err() {
                     return;
                 }
             }
-            written.lock().unwrap().push("<- end".into());
+            written.0.lock().unwrap().push("<- end".into());
         });
         let said = Arc::clone(&stderr);
         std::thread::spawn(move || {
@@ -73,6 +77,7 @@ impl Host {
             lines,
             inbox: VecDeque::new(),
             transcript,
+            kept,
             stderr,
             next_id: 1,
             dir: Arc::clone(dir),
@@ -87,6 +92,7 @@ impl Host {
     pub(crate) fn send_bytes(&mut self, bytes: &[u8]) {
         let line = String::from_utf8_lossy(bytes);
         self.transcript.lock().unwrap().push(shortened("-> ", line.trim_end_matches('\n')));
+        self.kept.host(bytes);
         self.stdin.as_mut().expect("stdin is open").write_all(bytes).unwrap();
     }
 

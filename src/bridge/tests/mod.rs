@@ -10,6 +10,8 @@ mod modern;
 mod pair;
 mod regressions;
 mod reload;
+#[path = "../../../tests/support/transcript.rs"]
+mod transcript;
 
 use std::borrow::Cow;
 use std::time::{Duration, Instant};
@@ -17,6 +19,7 @@ use std::time::{Duration, Instant};
 use prost::Message;
 use serde_json::{Value, json};
 
+use self::transcript::Transcript;
 use super::*;
 use crate::mcp::request;
 use crate::wire::envelope::Reader;
@@ -33,6 +36,27 @@ pub(super) struct Scene {
     pub(super) bridge: Bridge,
     pub(super) now: Instant,
     pub(super) outputs: Outputs,
+    transcript: Transcript,
+}
+
+impl Drop for Scene {
+    fn drop(&mut self) {
+        // What nobody looked at was said all the same.
+        for output in &self.outputs {
+            self.transcript.keep(output);
+        }
+    }
+}
+
+impl Transcript {
+    /// Keeps what went to the session of stdio.
+    fn keep(&self, output: &Output) {
+        if let Output::Host { route, message, .. } = output
+            && route.session == HOST
+        {
+            self.program(message);
+        }
+    }
 }
 
 impl Scene {
@@ -56,7 +80,12 @@ impl Scene {
             drain: Duration::from_secs(30),
             seed: 1,
         };
-        let mut scene = Self { bridge: Bridge::new(config), now: Instant::now(), outputs: Vec::new() };
+        let mut scene = Self {
+            bridge: Bridge::new(config),
+            now: Instant::now(),
+            outputs: Vec::new(),
+            transcript: Transcript::new(),
+        };
         scene.input(Input::SessionOpened { session: HOST, principal: "".into() });
         scene
     }
@@ -135,6 +164,7 @@ impl Scene {
 
     /// The host sends a line as it is spelled.
     pub(super) fn say_text(&mut self, line: &str) {
+        self.transcript.host(format!("{line}\n").as_bytes());
         let route = Route::session(HOST);
         self.input(Input::Host { route, message: request::parse(line.as_bytes()) });
     }
@@ -155,6 +185,7 @@ impl Scene {
         self.outputs.retain(|output| match output {
             Output::Host { message, .. } => {
                 assert!(!message.contains(&b'\n'), "a message holds a newline");
+                self.transcript.keep(output);
                 heard.push(serde_json::from_slice(message).expect("every message is JSON"));
                 false
             }
