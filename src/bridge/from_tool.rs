@@ -176,7 +176,7 @@ impl Bridge {
                 })
             }
             (Work::Prompt { name, .. }, Msg::GetPromptResponse(response)) => {
-                prompt::answer(&name.clone(), response).map(|response| {
+                prompt::answer(revision, &name.clone(), response).map(|response| {
                     self.end_with(id, now, out, |body, dialect| {
                         prompt::write_prompt(body, dialect, &response)
                     });
@@ -298,6 +298,7 @@ impl Bridge {
             progress.progress,
             progress.total,
             &progress.message,
+            None,
         );
         out.push(Output::Host { route: reply.route, message, sort: Sort::Message });
     }
@@ -314,7 +315,7 @@ impl Bridge {
         {
             if meta.log_level.is_some_and(|wanted| level >= wanted) {
                 let mut line = Vec::new();
-                notify::log(&mut line, level, &message.logger, &message.data_json);
+                notify::log(&mut line, level, &message.logger, &message.data_json, None);
                 out.push(Output::Host { route: reply.route, message: line, sort: Sort::Message });
             }
             return;
@@ -322,7 +323,7 @@ impl Bridge {
         self.notify(
             out,
             |session| level >= session.log_level,
-            |line| notify::log(line, level, &message.logger, &message.data_json),
+            |line| notify::log(line, level, &message.logger, &message.data_json, None),
         );
     }
 }

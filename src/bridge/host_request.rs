@@ -8,7 +8,9 @@ use std::time::Instant;
 
 use crate::ids::{AskId, CallId, Generation, Route, SessionId};
 use crate::limits::{HOST_REQUEST_TIMEOUT, HOST_REQUESTS_MAX};
-use crate::mcp::{input, notify};
+use crate::mcp::input::{self, Question};
+use crate::mcp::notify;
+use crate::mcp::revision::LATEST;
 use crate::wire::protomcp::{
     ListRootsRequest, ListRootsResponse, SamplingRequest, SamplingResponse, envelope::Msg,
 };
@@ -89,16 +91,18 @@ impl Bridge {
         let asked =
             self.ask_host(generation, &tool_request_id, &request.call_request_id, Kind::Sampling, now);
         let sent = asked.and_then(|(id, route)| {
-            let tools =
-                self.sessions.get(&route.session).is_some_and(|session| session.capabilities.sampling_tools);
-            let mut message = Vec::new();
-            match input::sampling_request(&mut message, id, request, tools) {
-                Ok(()) => Ok((route, message)),
-                Err(reason) => {
-                    self.host_requests.open.remove(&id);
-                    Err(reason)
-                }
-            }
+            let question = Question::Sampling(request.clone());
+            let spelled = match self.sessions.get(&route.session) {
+                Some(host) if question.missing(&host.capabilities).is_none() => question.spell(host.revision),
+                _ => Err("the host does not take tools in sampling".to_owned()),
+            };
+            spelled
+                .map(|spelled| {
+                    let mut message = Vec::new();
+                    input::write_host_request(&mut message, id, &spelled, None);
+                    (route, message)
+                })
+                .inspect_err(|_| drop(self.host_requests.open.remove(&id)))
         });
         self.sent_or_failed(generation, tool_request_id, Kind::Sampling, sent, out);
     }
@@ -113,10 +117,12 @@ impl Bridge {
         out: &mut Outputs,
     ) {
         let asked = self.ask_host(generation, &tool_request_id, &request.call_request_id, Kind::Roots, now);
-        let sent = asked.map(|(id, route)| {
+        let question = Question::Roots(request.clone());
+        let sent = asked.and_then(|(id, route)| {
+            let spelled = question.spell(LATEST)?;
             let mut message = Vec::new();
-            input::roots_request(&mut message, id);
-            (route, message)
+            input::write_host_request(&mut message, id, &spelled, None);
+            Ok((route, message))
         });
         self.sent_or_failed(generation, tool_request_id, Kind::Roots, sent, out);
     }
@@ -208,10 +214,13 @@ impl Bridge {
         outcome: Result<Cow<'_, str>, String>,
         out: &mut Outputs,
     ) {
-        let msg = match (outcome, request.kind) {
-            (Ok(result), Kind::Sampling) => Msg::SamplingResponse(input::parse_sampling_result(&result)),
-            (Ok(result), Kind::Roots) => Msg::ListRootsResponse(input::parse_roots_result(&result)),
-            (Err(reason), kind) => refusal(kind, reason),
+        let kind = match request.kind {
+            Kind::Sampling => input::Kind::Sampling,
+            Kind::Roots => input::Kind::Roots,
+        };
+        let msg = match outcome.and_then(|result| kind.answer(&result)) {
+            Ok(answer) => answer.into_msg(),
+            Err(reason) => refusal(request.kind, reason),
         };
         self.tell(request.generation, request.tool_request_id.clone(), msg, out);
     }
@@ -266,7 +275,7 @@ impl Bridge {
     fn withdraw(&mut self, requests: Vec<HostRequest>, reason: &str, out: &mut Outputs) {
         for request in requests {
             let mut message = Vec::new();
-            notify::cancelled_host_request(&mut message, request.id, reason);
+            notify::cancelled_host_request(&mut message, request.id, reason, None);
             out.push(Output::Host { route: Route::session(request.session), message, sort: Sort::Message });
             self.refuse(request.generation, request.tool_request_id, request.kind, reason.to_owned(), out);
         }

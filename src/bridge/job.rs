@@ -92,6 +92,7 @@ impl StoredResult {
             meta_json: &self.meta_json,
             error: self.error.as_ref(),
             note: None,
+            related_task: None,
         }
     }
 
@@ -168,6 +169,7 @@ pub fn borrow<'a>(result: &'a CallResult<'a>) -> CallAnswer<'a> {
         meta_json: result.meta_json,
         error: result.error.as_ref(),
         note: None,
+        related_task: None,
     }
 }
 
@@ -195,6 +197,7 @@ pub fn field_answer(field: Field, text: &str) -> CallAnswer<'_> {
         meta_json: "",
         error: None,
         note: None,
+        related_task: None,
     }
 }
 

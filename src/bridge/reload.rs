@@ -225,7 +225,7 @@ impl Bridge {
         self.notify(
             out,
             |session| logging::Level::Error >= session.log_level,
-            |line| notify::log(line, logging::Level::Error, "pmcp", &news),
+            |line| notify::log(line, logging::Level::Error, "pmcp", &news, None),
         );
     }
 

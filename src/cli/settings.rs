@@ -64,6 +64,7 @@ pub fn make(typed: Serve, here: &Environment) -> Result<Plan, String> {
                 name,
                 version: typed.server_version.unwrap_or_else(|| SERVER_VERSION.into()),
                 instructions,
+                has_tasks: false,
             },
             start_timeout: typed.start_timeout.unwrap_or(limits::START_TIMEOUT),
             build_timeout: choice
@@ -226,7 +227,12 @@ pub(super) mod tests {
         assert_eq!(settings.bridge.command, format!("python3 {}", file.display()));
         assert_eq!(
             settings.bridge.server,
-            ServerInfo { name: "weather".into(), version: "0.0.0".into(), instructions: None }
+            ServerInfo {
+                name: "weather".into(),
+                version: "0.0.0".into(),
+                instructions: None,
+                has_tasks: false
+            }
         );
         assert_eq!(settings.bridge.start_timeout, limits::START_TIMEOUT);
         assert_eq!(settings.bridge.call_timeout, limits::CALL_TIMEOUT);

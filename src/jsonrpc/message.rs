@@ -273,12 +273,17 @@ pub fn write_error(out: &mut Vec<u8>, id: Option<&RequestId>, error: &RpcError) 
     if let Some(id) = id {
         message.token("id", id.as_str());
     }
-    let mut body = Object::open(message.member("error"));
+    write_error_object(message.member("error"), error);
+    message.close();
+}
+
+/// Appends an error alone.
+pub fn write_error_object(out: &mut Vec<u8>, error: &RpcError) {
+    let mut body = Object::open(out);
     body.number("code", error.code);
     body.text("message", &error.message);
     body.raw_if("data", error.data.as_deref());
     body.close();
-    message.close();
 }
 
 /// Appends a notification; `params` appends its params.

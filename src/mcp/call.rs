@@ -6,6 +6,7 @@ use super::content::{self, Content};
 use super::error::write_tool_error;
 use super::result::{self, Dialect};
 use super::revision::Revision;
+use super::task;
 use super::tool::Tool;
 use crate::jsonrpc::json::{self, Array, Kind, Object};
 use crate::wire::protomcp::ToolError;
@@ -25,6 +26,8 @@ pub struct CallAnswer<'a> {
     pub error: Option<&'a ToolError>,
     /// What the bridge has to say beside it.
     pub note: Option<&'a Note>,
+    /// The task that it is the result of, in a revision that has tasks in its core.
+    pub related_task: Option<&'a str>,
 }
 
 /// What the bridge says beside a tool's result, to the model and to the host's program.
@@ -121,8 +124,8 @@ pub fn write_call_result(
     if is_error {
         result.flag("isError", true);
     }
-    if answer.error.is_some() || answer.note.is_some() {
-        let meta = meta_json(meta, answer.error, answer.note);
+    if answer.error.is_some() || answer.note.is_some() || answer.related_task.is_some() {
+        let meta = meta_json(meta, answer);
         result::close(result, dialect, Some(&meta));
     } else {
         result::close(result, dialect, meta);
@@ -199,27 +202,34 @@ fn readable(error: &ToolError) -> String {
 }
 
 /// The tool's own `_meta` with the error and the note added, unless the tool has put something
-/// else there.
-fn meta_json(meta: Option<&str>, error: Option<&ToolError>, note: Option<&Note>) -> String {
-    let entries = meta.and_then(json::entries).unwrap_or_default();
+/// else there. Which task it belongs to is ours to say.
+fn meta_json(meta: Option<&str>, answer: &CallAnswer<'_>) -> String {
+    let mut entries = meta.and_then(json::entries).unwrap_or_default();
+    if answer.related_task.is_some() {
+        entries.retain(|(name, _)| name != task::RELATED);
+    }
     let is_free = |key: &str| entries.iter().all(|(name, _)| name != key);
     let mut out = Vec::new();
     let mut object = Object::open(&mut out);
     for (name, value) in &entries {
         object.raw(name, value.get());
     }
-    if let Some(error) = error.filter(|_| is_free(ERROR_KEY)) {
+    if let Some(error) = answer.error.filter(|_| is_free(ERROR_KEY)) {
         write_tool_error(object.member(ERROR_KEY), error);
     }
-    if let Some(note) = note.filter(|note| is_free(note.key)) {
+    if let Some(note) = answer.note.filter(|note| is_free(note.key)) {
         object.raw(note.key, &note.value_json);
+    }
+    if let Some(id) = answer.related_task {
+        task::write_related(&mut object, id);
     }
     object.close();
     // What the writers append is text.
     String::from_utf8(out).unwrap_or_default()
 }
 
-/// Appends a call's result that is an error of one text; `meta` is a JSON object.
+/// Appends a call's result that is an error of one text; `meta` is a JSON object, for a task of
+/// 2025-11-25 [`task::related_meta`].
 pub fn write_text_error(out: &mut Vec<u8>, dialect: Dialect<'_>, text: &str, meta: Option<&str>) {
     let mut result = result::open(out, dialect);
     let mut array = Array::open(result.member("content"));
@@ -248,6 +258,7 @@ mod tests {
         meta_json: "",
         error: None,
         note: None,
+        related_task: None,
     };
 
     fn shown(revision: Revision, tool: Option<&Tool>, answer: &CallAnswer<'_>) -> String {
@@ -497,6 +508,7 @@ mod tests {
                     meta_json: &meta,
                     error,
                     note: None,
+                    related_task: None,
                 };
                 for (revision, tool) in [(NEW, None), (NEW, Some(&object)), (OLD, None)] {
                     let value: serde_json::Value =

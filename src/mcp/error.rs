@@ -19,7 +19,7 @@ pub const MISSING_CAPABILITY: i32 = -32021;
 pub const UNSUPPORTED_VERSION: i32 = -32022;
 
 /// The `error_code` with which a tool process says that there is no such thing.
-pub const NOT_FOUND: &str = "NOT_FOUND";
+const NOT_FOUND: &str = "NOT_FOUND";
 
 /// There is no resource behind this URI: `-32002` in the handshake era, `-32602` in the modern one.
 pub fn resource_not_found(revision: Revision, uri: &str) -> RpcError {
@@ -83,6 +83,26 @@ pub fn no_batches(revision: Revision) -> RpcError {
     RpcError::invalid_request(format!("Invalid request: revision {revision} has no batches"))
 }
 
+/// The error that a tool process wants in place of a result, if it wants one. A code that hosts of
+/// this revision must not be sent becomes `-32603` (basic, "Error Codes").
+pub fn protocol(revision: Revision, error: &ToolError) -> Option<RpcError> {
+    if error.rpc_code == 0 {
+        return None;
+    }
+    let is_ours = match error.rpc_code {
+        // That what came is no JSON is not for a tool to say. The others are the specification's:
+        // about headers, capabilities and revisions, or not given out (yet).
+        -32700 | -32099..=-32020 => true,
+        code => code == RESOURCE_NOT_FOUND && revision.is_modern(),
+    };
+    let message = [&error.message, &error.error_code].into_iter().find(|text| !text.is_empty());
+    let message = message.map_or("The tool failed.", String::as_str);
+    let mut data = Vec::new();
+    write_tool_error(&mut data, error);
+    let plain = if is_ours { RpcError::internal(message) } else { RpcError::new(error.rpc_code, message) };
+    Some(RpcError { data: json_text(data), ..plain })
+}
+
 /// A failure that a tool process reports for a request that is not a call; `what` says which
 /// request failed.
 pub fn failed(what: &str, error: &ToolError) -> RpcError {
@@ -90,6 +110,11 @@ pub fn failed(what: &str, error: &ToolError) -> RpcError {
     let mut data = Vec::new();
     write_tool_error(&mut data, error);
     RpcError { data: json_text(data), ..RpcError::internal(with_detail(what.to_owned(), detail)) }
+}
+
+/// Whether a tool process says that there is no such thing.
+pub fn is_not_found(error: &ToolError) -> bool {
+    error.error_code == NOT_FOUND || error.rpc_code == RESOURCE_NOT_FOUND
 }
 
 /// Appends a tool error as an object.
@@ -145,6 +170,44 @@ mod tests {
         assert!(unknown_prompt(&"é".repeat(100_000)).message.chars().count() < 300);
         assert_eq!(unknown_prompt("p").code, -32602);
         assert_eq!(duplicate_id("1").code, -32600);
+    }
+
+    #[test]
+    fn a_tool_may_choose_its_code_but_not_ours() {
+        let modern = revision::MODERN;
+        let old = revision::LATEST;
+        let table = [
+            (0, old, None),
+            (0, modern, None),
+            (-32602, old, Some(-32602)),
+            (-32602, modern, Some(-32602)),
+            (-32603, modern, Some(-32603)),
+            (-32002, old, Some(-32002)),
+            (-32002, modern, Some(-32603)),
+            (-32042, old, Some(-32603)),
+            (-32042, modern, Some(-32603)),
+            (-32020, modern, Some(-32603)),
+            (-32022, old, Some(-32603)),
+            (-32099, modern, Some(-32603)),
+            (-32700, modern, Some(-32603)),
+            (-32019, modern, Some(-32019)),
+            (-32100, modern, Some(-32100)),
+            (17, old, Some(17)),
+            (i32::MIN, modern, Some(i32::MIN)),
+        ];
+        for (rpc_code, revision, expected) in table {
+            let error = ToolError { rpc_code, message: "no".into(), ..ToolError::default() };
+            let told = protocol(revision, &error);
+            assert_eq!(told.as_ref().map(|error| error.code), expected, "{rpc_code} {revision:?}");
+            if let Some(told) = told {
+                assert_eq!(told.message, "no");
+                assert_eq!(told.data.as_deref(), Some(r#"{"message":"no","retryable":false}"#));
+            }
+        }
+        let silent = ToolError { rpc_code: 1, ..ToolError::default() };
+        assert_eq!(protocol(old, &silent).unwrap().message, "The tool failed.");
+        let coded = ToolError { error_code: "X".into(), ..silent };
+        assert_eq!(protocol(old, &coded).unwrap().message, "X");
     }
 
     #[test]

@@ -63,22 +63,21 @@ impl Level {
     }
 }
 
-/// Appends the params of a log message. `data_json` is taken as it is when it is JSON, else as a
-/// text.
-pub fn write_log(out: &mut Vec<u8>, level: Level, logger: &str, data_json: &str) {
-    let mut params = Object::open(out);
+/// Adds the members of a log message to its params. `data_json` is taken as it is when it is JSON,
+/// else as a text.
+pub fn write_log(params: &mut Object<'_>, level: Level, logger: &str, data_json: &str) {
     params.text("level", level.as_str());
     params.text_if("logger", logger);
     match json::kind(data_json) {
         Some(_) => params.raw("data", data_json.trim_ascii()),
         None => params.text("data", data_json),
     }
-    params.close();
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::jsonrpc::json::proof::written;
 
     #[test]
     fn hosts_spell_exactly_and_tools_as_they_like() {
@@ -101,6 +100,14 @@ mod tests {
         assert!(Level::Debug < Level::Info && Level::Alert < Level::Emergency);
     }
 
+    fn logged(level: Level, logger: &str, data: &str) -> String {
+        written(|out| {
+            let mut params = Object::open(out);
+            write_log(&mut params, level, logger, data);
+            params.close();
+        })
+    }
+
     #[test]
     fn data_is_json_or_else_text() {
         let table = [
@@ -111,12 +118,8 @@ mod tests {
             ("[1,\r\n2]", r#"{"level":"info","logger":"l","data":[1,  2]}"#),
         ];
         for (data, expected) in table {
-            let mut out = Vec::new();
-            write_log(&mut out, Level::Info, "l", data);
-            assert_eq!(String::from_utf8(out).unwrap(), expected, "{data:?}");
+            assert_eq!(logged(Level::Info, "l", data), expected, "{data:?}");
         }
-        let mut out = Vec::new();
-        write_log(&mut out, Level::Alert, "", "1");
-        assert_eq!(out, br#"{"level":"alert","data":1}"#);
+        assert_eq!(logged(Level::Alert, "", "1"), r#"{"level":"alert","data":1}"#);
     }
 }

@@ -25,5 +25,6 @@ pub mod resource;
 pub mod result;
 pub mod revision;
 pub mod schema;
+pub mod state;
 pub mod task;
 pub mod tool;

@@ -4,6 +4,7 @@ use super::logging::{self, Level};
 use super::request::Filter;
 use super::result::SUBSCRIPTION_ID;
 use super::revision::Revision;
+use super::task;
 use crate::jsonrpc::json::{self, Array, Object};
 use crate::jsonrpc::message::{RequestId, write_notification};
 
@@ -75,8 +76,18 @@ pub(super) fn write_stream(params: &mut Object<'_>, stream: Option<&RequestId>) 
     }
 }
 
+/// Adds which task a notification belongs to, in the revision that has tasks in its core.
+fn write_task(params: &mut Object<'_>, related_task: Option<&str>) {
+    if let Some(id) = related_task {
+        let mut meta = Object::open(params.member("_meta"));
+        task::write_related(&mut meta, id);
+        meta.close();
+    }
+}
+
 /// How far a request is (basic/utilities/progress). `token_raw` is the token as the host spelled
-/// it; a `total` of 0 and an empty message are left out.
+/// it; a `total` of 0 and an empty message are left out. `related_task` is the task that it is
+/// about, if the revision has tasks in its core; the modern era has no progress of tasks.
 pub fn progress(
     out: &mut Vec<u8>,
     revision: Revision,
@@ -84,6 +95,7 @@ pub fn progress(
     progress: i64,
     total: i64,
     message: &str,
+    related_task: Option<&str>,
 ) {
     write_notification(out, "notifications/progress", |out| {
         let mut params = Object::open(out);
@@ -95,23 +107,29 @@ pub fn progress(
         if revision.has_progress_message() {
             params.text_if("message", message);
         }
+        write_task(&mut params, related_task);
         params.close();
     });
 }
 
-/// A log message; see [`logging::write_log`] for `data_json`.
-pub fn log(out: &mut Vec<u8>, level: Level, logger: &str, data_json: &str) {
+/// A log message; see [`logging::write_log`] for `data_json`; `related_task` as above.
+pub fn log(out: &mut Vec<u8>, level: Level, logger: &str, data_json: &str, related_task: Option<&str>) {
     write_notification(out, "notifications/message", |out| {
-        logging::write_log(out, level, logger, data_json);
+        let mut params = Object::open(out);
+        logging::write_log(&mut params, level, logger, data_json);
+        write_task(&mut params, related_task);
+        params.close();
     });
 }
 
-/// We no longer want the answer to our request `id` (basic/utilities/cancellation).
-pub fn cancelled_host_request(out: &mut Vec<u8>, id: u64, reason: &str) {
+/// We no longer want the answer to our request `id` (basic/utilities/cancellation); `related_task`
+/// as above.
+pub fn cancelled_host_request(out: &mut Vec<u8>, id: u64, reason: &str, related_task: Option<&str>) {
     write_notification(out, "notifications/cancelled", |out| {
         let mut params = Object::open(out);
         json::write_number(params.member("requestId"), id);
         params.text_if("reason", reason);
+        write_task(&mut params, related_task);
         params.close();
     });
 }
@@ -146,15 +164,15 @@ mod tests {
                 r#"{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"a:\nb"}}"#,
             ),
             (
-                written(|out| log(out, Level::Notice, "db", "slow")),
+                written(|out| log(out, Level::Notice, "db", "slow", None)),
                 r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"notice","logger":"db","data":"slow"}}"#,
             ),
             (
-                written(|out| cancelled_host_request(out, 7, "")),
+                written(|out| cancelled_host_request(out, 7, "", None)),
                 r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}"#,
             ),
             (
-                written(|out| cancelled_host_request(out, 7, "late")),
+                written(|out| cancelled_host_request(out, 7, "late", None)),
                 r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7,"reason":"late"}}"#,
             ),
         ];
@@ -215,7 +233,7 @@ mod tests {
             (Revision::V2025_03_26, "\"\\u0061\"", 0, "", r#"{"progressToken":"\u0061","progress":5}"#),
         ];
         for (revision, token, total, message, params) in table {
-            let text = written(|out| progress(out, revision, token, 5, total, message));
+            let text = written(|out| progress(out, revision, token, 5, total, message, None));
             let expected =
                 format!(r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{params}}}"#);
             assert_eq!(text, expected);

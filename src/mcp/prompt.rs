@@ -2,7 +2,7 @@
 
 use super::content;
 use super::declared;
-use super::error::{self, NOT_FOUND};
+use super::error;
 use super::result::{self, Dialect};
 use super::revision::Revision;
 use crate::jsonrpc::json::{self, Array, Object};
@@ -106,13 +106,20 @@ const NOT_FOUND_TEXT: &str = "Prompt not found:";
 /// Tells an answer to `prompts/get` from a failure.
 ///
 /// # Errors
-/// `-32602` for a prompt that does not exist, `-32603` for another failure.
-pub fn answer(name: &str, response: GetPromptResponse) -> Result<GetPromptResponse, RpcError> {
+/// `-32602` for a prompt that does not exist, `-32603` for another failure if the tool process has
+/// no other code for it.
+pub fn answer(
+    revision: Revision,
+    name: &str,
+    response: GetPromptResponse,
+) -> Result<GetPromptResponse, RpcError> {
     if let Some(error) = &response.error {
-        return Err(match error.error_code.as_str() {
-            NOT_FOUND => error::unknown_prompt(name),
-            _ => error::failed("The prompt failed", error),
-        });
+        if error::is_not_found(error) {
+            return Err(error::unknown_prompt(name));
+        }
+        return Err(
+            error::protocol(revision, error).unwrap_or_else(|| error::failed("The prompt failed", error))
+        );
     }
     // The same text may be the one message too.
     let rest = response.description.strip_prefix(NOT_FOUND_TEXT);
@@ -200,14 +207,16 @@ mod tests {
     #[test]
     fn answers_and_failures() {
         let described = |text: &str| GetPromptResponse { description: text.into(), ..Default::default() };
+        let answer = |name, response| answer(Revision::V2026_07_28, name, response);
         assert_eq!(answer("p", described("fine")), Ok(described("fine")));
         assert_eq!(answer("p", described("Prompt not found: q")), Ok(described("Prompt not found: q")));
         assert_eq!(answer("p", described("Prompt not found: p")).unwrap_err().code, -32602);
-        let failed = |code: &str| {
-            let error = Some(ToolError { error_code: code.into(), ..Default::default() });
+        let failed = |code: &str, rpc_code| {
+            let error = Some(ToolError { error_code: code.into(), rpc_code, ..Default::default() });
             answer("p", GetPromptResponse { error, ..Default::default() }).unwrap_err().code
         };
-        assert_eq!((failed("NOT_FOUND"), failed("BROKEN")), (-32602, -32603));
+        assert_eq!((failed("NOT_FOUND", 0), failed("BROKEN", 0)), (-32602, -32603));
+        assert_eq!((failed("", -32602), failed("BROKEN", -32042)), (-32602, -32603));
     }
 
     #[test]

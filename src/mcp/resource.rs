@@ -1,7 +1,7 @@
 //! Resources and resource templates (server/resources).
 
 use super::declared;
-use super::error::{self, NOT_FOUND};
+use super::error;
 use super::result::{self, Dialect};
 use super::revision::Revision;
 use crate::jsonrpc::json::{self, Array, Object};
@@ -152,17 +152,19 @@ const NOT_FOUND_TEXT: &str = "Resource not found:";
 /// Tells an answer to `resources/read` from a failure.
 ///
 /// # Errors
-/// [`error::resource_not_found`] for a resource that does not exist, `-32603` for another failure.
+/// [`error::resource_not_found`] for a resource that does not exist, `-32603` for another failure
+/// if the tool process has no other code for it.
 pub fn read_answer(
     revision: Revision,
     uri: &str,
     response: ReadResourceResponse,
 ) -> Result<ReadResourceResponse, RpcError> {
     if let Some(error) = &response.error {
-        return Err(match error.error_code.as_str() {
-            NOT_FOUND => error::resource_not_found(revision, uri),
-            _ => error::failed("Reading the resource failed", error),
-        });
+        if error::is_not_found(error) {
+            return Err(error::resource_not_found(revision, uri));
+        }
+        return Err(error::protocol(revision, error)
+            .unwrap_or_else(|| error::failed("Reading the resource failed", error)));
     }
     let is_missing = |content: &ResourceContent| {
         content.blob.is_empty()
@@ -311,6 +313,13 @@ mod tests {
         };
         assert_eq!(failed("NOT_FOUND").code, -32002);
         assert_eq!(failed("OTHER").code, -32603);
+        for (revision, rpc_code, expected) in
+            [(LATEST, -32002, -32002), (MODERN, -32002, -32602), (MODERN, -32042, -32603), (MODERN, 5, 5)]
+        {
+            let error = Some(ToolError { rpc_code, ..ToolError::default() });
+            let response = ReadResourceResponse { contents: Vec::new(), error };
+            assert_eq!(read_answer(revision, "a:b", response).unwrap_err().code, expected, "{rpc_code}");
+        }
         assert!(failed("OTHER").message.ends_with(": m"));
         let error = read_answer(MODERN, "a:b", text("Resource not found: a:b")).unwrap_err();
         assert_eq!((error.code, error.data.as_deref()), (-32602, Some(r#"{"uri":"a:b"}"#)));

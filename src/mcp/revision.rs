@@ -103,6 +103,16 @@ impl Revision {
         self >= Self::V2025_11_25
     }
 
+    /// Elicitation.
+    pub fn has_elicitation(self) -> bool {
+        self >= Self::V2025_06_18
+    }
+
+    /// Tools in sampling, and with them several content blocks in one message of it.
+    pub fn has_sampling_tools(self) -> bool {
+        self >= Self::V2025_11_25
+    }
+
     /// `mode` of elicitation, and with it the mode `url`.
     pub fn has_elicitation_modes(self) -> bool {
         self >= Self::V2025_11_25
@@ -171,8 +181,10 @@ mod tests {
                 assert_eq!(has(revision), structured, "{revision:?}");
             }
             assert_eq!(revision.has_meta(), structured, "{revision:?}");
+            assert_eq!(revision.has_elicitation(), structured, "{revision:?}");
             assert_eq!(revision.has_icons(), icons, "{revision:?}");
             assert_eq!(revision.has_elicitation_modes(), icons, "{revision:?}");
+            assert_eq!(revision.has_sampling_tools(), icons, "{revision:?}");
             let is_core = revision == Revision::V2025_11_25;
             for has in [Revision::has_core_tasks, Revision::has_elicitation_ids] {
                 assert_eq!(has(revision), is_core, "{revision:?}");

@@ -1,7 +1,251 @@
-//! Tasks: results that are fetched later.
+//! Tasks: results that are fetched later. In the modern era they are an extension (repository
+//! `ext-tasks`, specification/2026-07-28/tasks), in revision 2025-11-25 a part of the core
+//! (basic/utilities/tasks); other revisions have none.
+
+use std::time::Duration;
+
+use super::input::{Spelled, write_input_requests};
+use super::notify::write_stream;
+use super::result::{self, Dialect};
+use super::revision::Revision;
+use crate::jsonrpc::json::{Array, Object};
+use crate::jsonrpc::message::{RequestId, RpcError, shown, write_error_object, write_notification};
 
 /// The extension that tasks are in the modern era.
 pub const EXTENSION: &str = "io.modelcontextprotocol/tasks";
 
 /// What a host must declare to use them in the modern era: client capabilities, a JSON object.
 pub const REQUIRED: &str = r#"{"extensions":{"io.modelcontextprotocol/tasks":{}}}"#;
+
+/// The key in `_meta` that says to which task a message belongs (2025-11-25).
+pub(super) const RELATED: &str = "io.modelcontextprotocol/related-task";
+
+/// Where a task is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// The tool is at it.
+    Working,
+    /// The tool waits for the host.
+    InputRequired,
+    /// There is a result, which may be one that failed.
+    Completed,
+    /// There is an error in place of a result.
+    Failed,
+    /// Nobody wants it any more.
+    Cancelled,
+}
+
+impl Status {
+    /// As the protocol spells it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Status::Working => "working",
+            Status::InputRequired => "input_required",
+            Status::Completed => "completed",
+            Status::Failed => "failed",
+            Status::Cancelled => "cancelled",
+        }
+    }
+
+    /// It will not change any more.
+    pub const fn is_terminal(self) -> bool {
+        matches!(self, Status::Completed | Status::Failed | Status::Cancelled)
+    }
+}
+
+/// What a host sees of a task.
+#[derive(Clone, Copy, Debug)]
+pub struct TaskView<'a> {
+    /// Ours, see [`state::task_id`](super::state::task_id).
+    pub id: &'a str,
+    /// Where it is.
+    pub status: Status,
+    /// For people and models, or empty.
+    pub message: &'a str,
+    /// When it was created, since 1970.
+    pub created: Duration,
+    /// When it last changed, since 1970.
+    pub updated: Duration,
+    /// How long it is kept from its creation on, in milliseconds.
+    pub ttl_ms: u64,
+    /// How often to look at it, in milliseconds.
+    pub poll_ms: u64,
+}
+
+/// What goes with the status of a task (modern era).
+#[derive(Clone, Copy, Debug)]
+pub enum Detail<'a> {
+    /// Nothing.
+    None,
+    /// Of a completed one: the body of the call's result.
+    Result(&'a [u8]),
+    /// Of a failed one.
+    Error(&'a RpcError),
+    /// Of one that waits for input: its open questions by their keys.
+    Questions(&'a [(&'a str, &'a Spelled)]),
+}
+
+/// Appends the result of a `tools/call` that goes on as a task.
+pub fn write_created(out: &mut Vec<u8>, dialect: Dialect<'_>, task: &TaskView<'_>) {
+    if dialect.revision.is_modern() {
+        let mut result = result::open_as(out, dialect, "task");
+        write_members(&mut result, dialect.revision, task);
+        return result::close(result, dialect, None);
+    }
+    let mut result = result::open(out, dialect);
+    let mut inner = Object::open(result.member("task"));
+    write_members(&mut inner, dialect.revision, task);
+    inner.close();
+    result::close(result, dialect, None);
+}
+
+/// Appends the result of `tasks/get`.
+pub fn write_task(out: &mut Vec<u8>, dialect: Dialect<'_>, task: &TaskView<'_>, detail: Detail<'_>) {
+    let mut result = result::open(out, dialect);
+    write_members(&mut result, dialect.revision, task);
+    write_detail(&mut result, dialect.revision, detail);
+    result::close(result, dialect, None);
+}
+
+/// Appends the result of `tasks/cancel`: the cancelled task in 2025-11-25, an acknowledgement in
+/// the modern era.
+pub fn write_cancelled(out: &mut Vec<u8>, dialect: Dialect<'_>, task: &TaskView<'_>) {
+    if dialect.revision.is_modern() {
+        return write_acknowledged(out, dialect);
+    }
+    write_task(out, dialect, task, Detail::None);
+}
+
+/// Appends the result of `tasks/update`.
+pub fn write_acknowledged(out: &mut Vec<u8>, dialect: Dialect<'_>) {
+    result::write_empty(out, dialect);
+}
+
+/// Appends the result of `tasks/list` (2025-11-25).
+pub fn write_list<'t>(
+    out: &mut Vec<u8>,
+    dialect: Dialect<'_>,
+    tasks: impl IntoIterator<Item = TaskView<'t>>,
+    next_cursor: Option<&str>,
+) {
+    let mut result = result::open(out, dialect);
+    let mut list = Array::open(result.member("tasks"));
+    for task in tasks {
+        let mut object = Object::open(list.element());
+        write_members(&mut object, dialect.revision, &task);
+        object.close();
+    }
+    list.close();
+    if let Some(cursor) = next_cursor {
+        result.text("nextCursor", cursor);
+    }
+    result::close(result, dialect, None);
+}
+
+/// Appends the whole message that tells of a task's change. In the modern era it goes to the
+/// `subscriptions/listen` `stream` and says all that `tasks/get` would.
+pub fn status_notification(
+    out: &mut Vec<u8>,
+    dialect: Dialect<'_>,
+    task: &TaskView<'_>,
+    detail: Detail<'_>,
+    stream: Option<&RequestId>,
+) {
+    let revision = dialect.revision;
+    let method = if revision.is_modern() { "notifications/tasks" } else { "notifications/tasks/status" };
+    write_notification(out, method, |out| {
+        let mut params = Object::open(out);
+        write_members(&mut params, revision, task);
+        write_detail(&mut params, revision, detail);
+        write_stream(&mut params, stream);
+        params.close();
+    });
+}
+
+fn write_members(object: &mut Object<'_>, revision: Revision, task: &TaskView<'_>) {
+    let [ttl, poll] =
+        if revision.is_modern() { ["ttlMs", "pollIntervalMs"] } else { ["ttl", "pollInterval"] };
+    object.text("taskId", task.id);
+    object.text("status", task.status.as_str());
+    object.text_if("statusMessage", task.message);
+    object.text("createdAt", &timestamp(task.created));
+    object.text("lastUpdatedAt", &timestamp(task.updated));
+    object.number(ttl, task.ttl_ms);
+    object.number(poll, task.poll_ms);
+}
+
+fn write_detail(object: &mut Object<'_>, revision: Revision, detail: Detail<'_>) {
+    match detail {
+        _ if !revision.is_modern() => {}
+        Detail::None => {}
+        Detail::Result(body) => object.member("result").extend_from_slice(body),
+        Detail::Error(error) => write_error_object(object.member("error"), error),
+        Detail::Questions(questions) => {
+            write_input_requests(object.member("inputRequests"), questions.iter().copied());
+        }
+    }
+}
+
+/// Adds to `_meta` which task a message belongs to.
+pub(super) fn write_related(meta: &mut Object<'_>, id: &str) {
+    let mut related = Object::open(meta.member(RELATED));
+    related.text("taskId", id);
+    related.close();
+}
+
+/// A `_meta` object that says which task a message belongs to (2025-11-25).
+pub fn related_meta(id: &str) -> String {
+    let mut out = Vec::new();
+    let mut meta = Object::open(&mut out);
+    write_related(&mut meta, id);
+    meta.close();
+    // What the writers append is text.
+    String::from_utf8(out).unwrap_or_default()
+}
+
+/// There is no task of this id and there never was one, or it was somebody else's.
+pub fn unknown(id: &str) -> RpcError {
+    RpcError::invalid_params(format!("Unknown task: {}", shown(id)))
+}
+
+/// There was a task of this id, but it is not kept any more.
+pub fn dropped(id: &str) -> RpcError {
+    RpcError::invalid_params(format!(
+        "The task {} is no longer kept: its time is over, or newer ones took its place",
+        shown(id)
+    ))
+}
+
+/// A task that has ended cannot be cancelled.
+pub fn already_over(id: &str, status: Status) -> RpcError {
+    let status = status.as_str();
+    RpcError::invalid_params(format!("The task {} has ended already: it is {status}", shown(id)))
+}
+
+/// A time since 1970 in UTC, as RFC 3339 spells it with milliseconds.
+pub fn timestamp(since_1970: Duration) -> String {
+    let seconds = since_1970.as_secs();
+    let [year, month, day] = civil(seconds / 86_400);
+    let [hour, minute, second] = [seconds / 3600 % 24, seconds / 60 % 60, seconds % 60];
+    let millis = since_1970.subsec_millis();
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{millis:03}Z")
+}
+
+/// Year, month and day of the Gregorian calendar, so many days after 1970-01-01. Years are counted
+/// from March on, so that the day that only some of them have is their last.
+fn civil(days: u64) -> [u64; 3] {
+    /// From 0000-03-01 to 1970-01-01.
+    const BEFORE_1970: u64 = 719_468;
+    /// 400 years, after which the calendar begins anew.
+    const CYCLE: u64 = 146_097;
+    let days = days + BEFORE_1970;
+    let (cycle, day) = (days / CYCLE, days % CYCLE);
+    // Without the leap days before it: every 4 years, but not every 100, but every 400.
+    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    // From March on, 5 months have 153 days.
+    let month = (5 * day + 2) / 153;
+    let day = day - (153 * month + 2) / 5 + 1;
+    let (month, is_next_year) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
+    [cycle * 400 + year + is_next_year, month, day]
+}

@@ -27,6 +27,39 @@ pub struct Tool {
     pub icons: Option<String>,
     /// A JSON object.
     pub meta: Option<String>,
+    /// Whether it runs as a task.
+    pub task: TaskSupport,
+}
+
+/// Whether a tool runs as a task (2025-11-25, basic/utilities/tasks, "Tool-Level Negotiation").
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TaskSupport {
+    /// Never.
+    #[default]
+    Forbidden,
+    /// Where the host knows tasks.
+    Optional,
+    /// Always, so that a host that knows no tasks cannot call it.
+    Required,
+}
+
+impl TaskSupport {
+    /// As the protocol spells it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            TaskSupport::Forbidden => "forbidden",
+            TaskSupport::Optional => "optional",
+            TaskSupport::Required => "required",
+        }
+    }
+
+    const fn of(definition: &ToolDefinition) -> Self {
+        match (definition.task_required, definition.task_support) {
+            (true, _) => TaskSupport::Required,
+            (false, true) => TaskSupport::Optional,
+            (false, false) => TaskSupport::Forbidden,
+        }
+    }
 }
 
 /// A tool from what a tool process says about it, and for the person what was mended of it (which
@@ -53,6 +86,7 @@ pub fn from_definition(definition: ToolDefinition) -> Result<(Tool, Option<Strin
         .or_else(|| annotations_from_hints(&definition));
     let icons = checked("icons", &definition.icons_json, declared::icons);
     let meta = checked("meta", &definition.meta_json, declared::meta);
+    let task = TaskSupport::of(&definition);
     let tool = Tool {
         name: definition.name,
         title: definition.title,
@@ -62,6 +96,7 @@ pub fn from_definition(definition: ToolDefinition) -> Result<(Tool, Option<Strin
         annotations,
         icons,
         meta,
+        task,
     };
     Ok((tool, (!warnings.is_empty()).then(|| warnings.join("; "))))
 }
@@ -119,6 +154,11 @@ fn write_tool(out: &mut Vec<u8>, tool: &Tool, revision: Revision) {
     }
     if revision.has_annotations() {
         object.raw_if("annotations", tool.annotations.as_deref());
+    }
+    if revision.has_core_tasks() && tool.task != TaskSupport::Forbidden {
+        let mut execution = Object::open(object.member("execution"));
+        execution.text("taskSupport", tool.task.as_str());
+        execution.close();
     }
     if revision.has_meta() {
         object.raw_if("_meta", tool.meta.as_deref());

@@ -68,7 +68,12 @@ impl Scene {
     /// The same with a build before each start.
     pub(super) fn building(build_timeout: Option<Duration>) -> Self {
         let config = Config {
-            server: ServerInfo { name: "test".into(), version: "1".into(), instructions: None },
+            server: ServerInfo {
+                name: "test".into(),
+                version: "1".into(),
+                instructions: None,
+                has_tasks: false,
+            },
             start_timeout: Duration::from_secs(30),
             build_timeout,
             call_timeout: Duration::from_secs(300),

@@ -9,9 +9,11 @@ use serde_json::value::RawValue;
 
 use crate::limits::JSON_DEPTH_MAX;
 
+mod canonical;
 mod read;
 mod write;
 
+pub use canonical::canonical;
 pub use read::{Fields, FieldsOf, elements, entries, fields, string};
 pub use write::{Array, Object, base64_len, string_len, write_base64, write_number, write_raw, write_str};
 

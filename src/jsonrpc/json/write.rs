@@ -144,6 +144,12 @@ impl<'o> Object<'o> {
         Self { out, is_empty: true }
     }
 
+    /// Goes on with an object that one of these has closed, at the end of `out`.
+    pub fn reopen(out: &'o mut Vec<u8>, closed: &[u8]) -> Self {
+        out.extend_from_slice(closed.strip_suffix(b"}").unwrap_or(b"{"));
+        Self { out, is_empty: closed.len() <= 2 }
+    }
+
     /// Begins a member; its value has to be appended to what is returned.
     pub fn member(&mut self, name: &str) -> &mut Vec<u8> {
         if !std::mem::replace(&mut self.is_empty, false) {
