@@ -299,6 +299,9 @@ pub const WATCH_SLICE: Duration = Duration::from_millis(2);
 /// together.
 pub const IN_FLIGHT: usize = WAITING_REQUESTS_MAX;
 
+/// The most that `--rate` may allow: more than a core of any machine answers.
+pub const FLAG_RATE_MAX: u32 = 1_000_000;
+
 /// What a caller may ask at once under any `--rate`: a host that has just started asks up to eight
 /// things in a row, and many give up at the first 429.
 pub const RATE_BURST_MIN: u32 = 10;

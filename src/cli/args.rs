@@ -2,11 +2,13 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::str::FromStr;
 use std::time::Duration;
 
 use lexopt::{Arg, Parser, ValueExt};
 
 use crate::bridge::ReloadMode;
+use crate::cli::access::{self, Access};
 use crate::cli::flag::Flag;
 use crate::cli::help::Topic;
 use crate::cli::{quantity, suggest};
@@ -85,6 +87,8 @@ pub struct Serve {
     pub ignore: Vec<String>,
     /// `--poll`
     pub poll: Option<Duration>,
+    /// Who may ask over HTTP.
+    pub access: Access,
     /// `--log-level`, `-v`, `-q`: the last one holds.
     pub log_level: Option<Level>,
 }
@@ -201,6 +205,13 @@ fn serve(parser: &mut Parser, topic: Topic) -> Result<Command, String> {
             Flag::Ignore => typed.ignore.push(text(parser, flag)?),
             Flag::Poll => typed.poll = Some(read(parser, flag, poll)?),
             Flag::Transport => read(parser, flag, transport)?,
+            Flag::Auth => typed.access.auth.push(read(parser, flag, access::auth)?),
+            Flag::Insecure => typed.access.insecure = true,
+            Flag::AllowHost => typed.access.hosts.push(read(parser, flag, from_str)?),
+            Flag::AllowOrigin => typed.access.origins.push(read(parser, flag, from_str)?),
+            Flag::Proxy => typed.access.proxies.push(read(parser, flag, from_str)?),
+            Flag::Rate => typed.access.rate = Some(read(parser, flag, access::rate)?),
+            Flag::MaxInFlight => typed.access.in_flight_max = Some(read(parser, flag, access::in_flight)?),
             Flag::LogLevel => typed.log_level = Some(read(parser, flag, level)?),
             Flag::Verbose => typed.log_level = Some(Level::Debug),
             Flag::Quiet => typed.log_level = Some(Level::Error),
@@ -296,6 +307,10 @@ fn read<T>(
 ) -> Result<T, String> {
     let text = text(parser, flag)?;
     understand(&text).map_err(|problem| format!("--{}: \"{text}\" {problem}", flag.long()))
+}
+
+fn from_str<T: FromStr<Err = &'static str>>(text: &str) -> Result<T, String> {
+    text.parse().map_err(str::to_string)
 }
 
 fn poll(text: &str) -> Result<Duration, String> {

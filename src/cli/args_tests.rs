@@ -1,6 +1,8 @@
 //! Command lines, right and wrong.
 
 use super::*;
+use crate::front::http::guard::rate::Rate;
+use crate::front::http::guard::secret::Scheme;
 
 fn typed(line: &str) -> Result<Command, String> {
     parse(line.split_whitespace().map(OsString::from))
@@ -17,7 +19,8 @@ fn served(line: &str) -> Serve {
 fn all_flags_before_and_behind_the_file() {
     let flags = "--runtime uv --cwd /d --env A=b --env C= --env-file e --build-timeout 1s --socket /s --name n --server-version 2 --instructions i.md \
         --max-message 1M --start-timeout 2s --call-timeout 3m --grace 0 --hot-reload graceful \
-        --drain 1m --watch *.sql --watch x/ --ignore y --poll 1s --transport stdio --log-level info";
+        --drain 1m --watch *.sql --watch x/ --ignore y --poll 1s --transport stdio --log-level info \
+        --auth token:T --auth apikey:K --allow-host h:1 --allow-origin https://o --proxy 10.0.0.0/8 --rate 5/s --max-in-flight 9";
     let expected = Serve {
         dev: true,
         file: "f.py".into(),
@@ -42,6 +45,15 @@ fn all_flags_before_and_behind_the_file() {
         watch: vec!["*.sql".into(), "x/".into()],
         ignore: vec!["y".into()],
         poll: Some(Duration::from_secs(1)),
+        access: Access {
+            auth: vec![(Scheme::Token, "T".into()), (Scheme::ApiKey, "K".into())],
+            insecure: false,
+            hosts: vec!["h:1".parse().expect("a host")],
+            origins: vec!["https://o".parse().expect("an origin")],
+            proxies: vec!["10.0.0.0/8".parse().expect("a network")],
+            rate: Some(Rate { requests: 5, per: Duration::from_secs(1) }),
+            in_flight_max: Some(9),
+        },
         log_level: Some(Level::Info),
     };
     assert_eq!(served(&format!("dev {flags} f.py")), expected);

@@ -43,6 +43,20 @@ pub enum Flag {
     Poll,
     /// How the host is reached.
     Transport,
+    /// A secret that requests bring.
+    Auth,
+    /// Everybody may ask.
+    Insecure,
+    /// A further name of ours.
+    AllowHost,
+    /// Whose pages may ask.
+    AllowOrigin,
+    /// Whose word counts for others.
+    Proxy,
+    /// How often one caller may ask.
+    Rate,
+    /// How many requests are worked on at once.
+    MaxInFlight,
     /// How `pmcp doctor` tells what it found.
     Format,
     /// The least important lines shown.
@@ -72,7 +86,7 @@ impl Flag {
     ];
 
     /// Those of `run` and `dev`.
-    pub const ALL: [Flag; 25] = [
+    pub const ALL: [Flag; 32] = [
         Flag::Runtime,
         Flag::Cwd,
         Flag::Env,
@@ -93,6 +107,13 @@ impl Flag {
         Flag::Ignore,
         Flag::Poll,
         Flag::Transport,
+        Flag::Auth,
+        Flag::Insecure,
+        Flag::AllowHost,
+        Flag::AllowOrigin,
+        Flag::Proxy,
+        Flag::Rate,
+        Flag::MaxInFlight,
         Flag::LogLevel,
         Flag::Verbose,
         Flag::Quiet,
@@ -127,6 +148,13 @@ impl Flag {
             Flag::Ignore => "ignore",
             Flag::Poll => "poll",
             Flag::Transport => "transport",
+            Flag::Auth => "auth",
+            Flag::Insecure => "insecure",
+            Flag::AllowHost => "allow-host",
+            Flag::AllowOrigin => "allow-origin",
+            Flag::Proxy => "proxy",
+            Flag::Rate => "rate",
+            Flag::MaxInFlight => "max-in-flight",
             Flag::LogLevel => "log-level",
             Flag::Verbose => "verbose",
             Flag::Quiet => "quiet",
@@ -167,7 +195,15 @@ impl Flag {
             | Flag::Poll => Some("TIME"),
             Flag::Watch | Flag::Ignore => Some("GLOB"),
             Flag::LogLevel => Some("LEVEL"),
-            Flag::Exclusive | Flag::Verbose | Flag::Quiet | Flag::Help | Flag::Version => None,
+            Flag::Auth => Some("SCHEME:VAR"),
+            Flag::AllowHost => Some("HOST"),
+            Flag::AllowOrigin => Some("ORIGIN"),
+            Flag::Proxy => Some("ADDRESS"),
+            Flag::Rate => Some("N/s"),
+            Flag::MaxInFlight => Some("N"),
+            Flag::Exclusive | Flag::Insecure | Flag::Verbose | Flag::Quiet | Flag::Help | Flag::Version => {
+                None
+            }
         }
     }
 }

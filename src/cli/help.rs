@@ -35,9 +35,9 @@ mod tests {
 
     use super::*;
     use crate::bridge::ReloadMode;
-    use crate::cli::args;
     use crate::cli::flag::Flag;
     use crate::cli::quantity;
+    use crate::cli::{access, args};
     use crate::limits;
 
     /// Every `--flag` and `-f` that a text mentions.
@@ -102,6 +102,7 @@ mod tests {
             assert_eq!(quantity::duration(default_of(text, "grace")), Ok(limits::GRACE));
             assert_eq!(quantity::duration(default_of(text, "drain")), Ok(limits::DRAIN));
             assert_eq!(args::reload_mode(default_of(text, "hot-reload")), Ok(ReloadMode::default()));
+            assert_eq!(access::in_flight(default_of(text, "max-in-flight")), Ok(limits::IN_FLIGHT));
             assert_eq!(default_of(text, "server-version"), crate::cli::settings::SERVER_VERSION);
         }
         assert_eq!(quantity::duration(default_of(Topic::Dev.text(), "poll")), Ok(limits::POLL));

@@ -1,6 +1,7 @@
 //! The command line: what was typed becomes what will be done.
 //!
-//! What lives here: the commands ([`args`]) and flags ([`flag`]), what they mean ([`settings`]),
+//! What lives here: the commands ([`args`]) and flags ([`flag`]), what they mean ([`settings`]
+//! and, over HTTP, [`access`]),
 //! how a file becomes a command line ([`runtime`]), which folder is its project ([`project`]) and
 //! what is watched of it ([`watched`]), the help texts ([`help`]), and what a person asks when
 //! nothing works ([`doctor`]). What does not: anything that happens once the bridge runs. Imports:
@@ -10,6 +11,7 @@
 //! [`settings::make`] looks at the file, the folders above it and the environment. Help and
 //! version come out of the first stage, so nothing in the second can break them.
 
+pub mod access;
 pub mod args;
 pub mod doctor;
 pub mod flag;

@@ -58,6 +58,12 @@ pub fn make(typed: Serve, here: &Environment) -> Result<Plan, String> {
         Some(_) => [&[file.clone().into_os_string()], &choice.command[..]].concat(),
         None => choice.command.clone(),
     };
+    let of_http = typed.access.first_typed().map(|flag| {
+        format!(
+            "--{} has no effect without --transport http: over stdio, who started pmcp may ask",
+            flag.long()
+        )
+    });
     let settings = Settings {
         bridge: bridge::Config {
             server: ServerInfo {
@@ -90,7 +96,7 @@ pub fn make(typed: Serve, here: &Environment) -> Result<Plan, String> {
             environment: typed.env.into_iter().map(|(name, value)| (name.into(), value.into())).collect(),
         },
         socket: typed.socket.map(|path| here.folder.join(path)),
-        warnings: choice.warnings.clone(),
+        warnings: choice.warnings.iter().cloned().chain(of_http).collect(),
         watch,
         log_level: typed.log_level.unwrap_or_else(|| args::log_level_default(typed.dev)),
     };
@@ -158,6 +164,7 @@ pub(super) mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::cli::access::Access;
     use crate::log::Level;
 
     /// A folder that is gone with its value.
@@ -274,6 +281,7 @@ pub(super) mod tests {
             watch: vec!["*.sql".into()],
             ignore: vec!["y.py".into()],
             poll: Some(Duration::from_millis(100)),
+            access: Access { insecure: true, ..Access::default() },
             log_level: Some(Level::Error),
         };
         let settings = make(typed, &here).unwrap().settings;
@@ -295,6 +303,7 @@ pub(super) mod tests {
         assert_eq!(settings.bridge.drain, Duration::from_secs(5));
         assert_eq!(settings.socket, Some(folder.path("home/s.sock")));
         assert_eq!(settings.log_level, Level::Error);
+        assert!(settings.warnings[0].contains("--insecure"), "{:?}", settings.warnings);
         let watch = settings.watch.expect("dev watches");
         assert_eq!(watch.rules.root(), folder.path("home"));
         assert!(
