@@ -220,6 +220,19 @@ mod tests {
     }
 
     #[test]
+    fn what_a_task_says_names_it() {
+        let id = Some("t");
+        let related = r#""_meta":{"io.modelcontextprotocol/related-task":{"taskId":"t"}}"#;
+        for text in [
+            written(|out| progress(out, Revision::V2025_11_25, "1", 5, 0, "", id)),
+            written(|out| log(out, Level::Info, "", "1", id)),
+            written(|out| cancelled_host_request(out, 7, "", id)),
+        ] {
+            assert!(text.ends_with(&format!(",{related}}}}}")), "{text}");
+        }
+    }
+
+    #[test]
     fn progress_keeps_the_token_and_leaves_out_what_is_unknown() {
         let table = [
             (

@@ -307,3 +307,156 @@ fn value(digit: u8) -> Option<u32> {
     };
     Some(u32::from(value))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::jsonrpc::json::proof::random;
+
+    const PARKED_STATE: State = State::Parked { instance: 7, call: 8, round: 9 };
+
+    fn key() -> Key {
+        Key::new(b"secret")
+    }
+
+    fn bound() -> Binding {
+        binding("ann", Asked::Tool { name: "t", arguments: r#"{"a":1,"b":2}"# })
+    }
+
+    fn tool_state() -> State {
+        State::Tool {
+            expires: 1_700_000_000,
+            questions: vec![(Kind::Elicit, "k".into()), (Kind::Sampling, "é".into())],
+            state: b"own".to_vec(),
+        }
+    }
+
+    // Computed with another implementation of all of it: replicas of different versions must
+    // understand each other's states.
+    const PARKED_TEXT: &str = "p1.AAAAAAAAAAAHAAAAAAAAAAgAAAAJqPxYBNHVQQ8ixINl3-ypykiMlVrMuo6xTuwKN7BGN5c";
+    const TOOL_TEXT: &str =
+        "p1.AQAAAABlU_EAAAAAAgIAAAABawAAAAACw6lvd26o_FgE0dVBDyLEg2Xf7KnKSsDQYRLIoPXYJOspVlNIdw";
+    const TASK_ID: &str = "AAAAAAAAACo1_dhT0l7E55xMePQT1Yz7";
+
+    #[test]
+    fn states_keep_their_spelling() {
+        assert_eq!(seal(&key(), &bound(), &PARKED_STATE), PARKED_TEXT);
+        assert_eq!(seal(&key(), &bound(), &tool_state()), TOOL_TEXT);
+        assert_eq!(task_id(&key(), 7, 42), TASK_ID);
+    }
+
+    #[test]
+    fn what_was_sealed_can_be_opened() {
+        let states = [
+            PARKED_STATE,
+            State::Parked { instance: u64::MAX, call: 0, round: u32::MAX },
+            tool_state(),
+            State::Tool { expires: 0, questions: vec![], state: vec![] },
+            State::Tool { expires: 1, questions: vec![(Kind::Roots, String::new())], state: vec![0; 5000] },
+        ];
+        for state in states {
+            let text = seal(&key(), &bound(), &state);
+            assert!(text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte)));
+            assert_eq!(open(&key(), &bound(), &text), Ok(state));
+        }
+    }
+
+    #[test]
+    fn no_character_can_be_altered() {
+        for text in [PARKED_TEXT, TOOL_TEXT] {
+            for at in 0..text.len() {
+                for other in ["A", "B", "-", "/", "=", ".", "é", ""] {
+                    if text[at..=at] != *other {
+                        let altered = format!("{}{other}{}", &text[..at], &text[at + 1..]);
+                        assert!(open(&key(), &bound(), &altered).is_err(), "{altered}");
+                    }
+                }
+                assert_eq!(open(&key(), &bound(), &text[..at]).ok(), None);
+            }
+            assert!(open(&key(), &bound(), &format!("{text}A")).is_err());
+            assert!(open(&key(), &bound(), &format!(" {text}")).is_err());
+        }
+    }
+
+    #[test]
+    fn foreign_states_are_told_from_those_of_other_requests() {
+        let arguments = r#"{"a":1,"b":2}"#;
+        for other in [
+            binding("bob", Asked::Tool { name: "t", arguments }),
+            binding("", Asked::Tool { name: "t", arguments }),
+            binding("ann", Asked::Tool { name: "u", arguments }),
+            binding("ann", Asked::Tool { name: "t", arguments: r#"{"a":1,"b":3}"# }),
+            binding("ann", Asked::Prompt { name: "t", arguments }),
+            binding("ann", Asked::Resource { uri: "t" }),
+            binding("annt", Asked::Tool { name: "", arguments }),
+        ] {
+            assert_eq!(open(&key(), &other, PARKED_TEXT), Err(StateError::OtherRequest));
+        }
+        assert_eq!(open(&Key::new(b"other"), &bound(), PARKED_TEXT), Err(StateError::Foreign));
+        for foreign in ["", "p1.", "p1.AAAA", "p2.AAAA", TASK_ID, "{}"] {
+            assert_eq!(open(&key(), &bound(), foreign), Err(StateError::Foreign), "{foreign}");
+        }
+        assert!(StateError::Foreign.to_string().contains("altered"));
+        assert!(StateError::OtherRequest.to_string().contains("another request"));
+    }
+
+    #[test]
+    fn arguments_are_compared_by_value() {
+        let arguments = |arguments| binding("", Asked::Tool { name: "t", arguments });
+        assert_eq!(arguments(r#"{"a":1,"b":[2.0]}"#), arguments("{ \"b\" : [2],\n\"\\u0061\":1 }"));
+        assert_ne!(arguments(r#"{"a":[1,2]}"#), arguments(r#"{"a":[2,1]}"#));
+        // What is too deep is taken as it is spelled.
+        let deep = |space: &str| format!("{{\"a\":{space}{}{}}}", "[".repeat(200), "]".repeat(200));
+        let [one, same, other] = [deep(""), deep(""), deep(" ")];
+        assert_eq!(arguments(&one), arguments(&same));
+        assert_ne!(arguments(&one), arguments(&other));
+    }
+
+    #[test]
+    fn ids_of_tasks_cannot_be_made_up() {
+        for number in [0, 1, 42, u64::MAX] {
+            let id = task_id(&key(), 7, number);
+            assert_eq!(id.len(), 32);
+            assert!(id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte)), "{id}");
+            assert_eq!(is_task_id(&key(), 7, &id), Some(number));
+            assert_eq!(is_task_id(&key(), 8, &id), None);
+            assert_eq!(is_task_id(&Key::new(b""), 7, &id), None);
+            for at in 0..id.len() {
+                let other = if &id[at..=at] == "A" { "B" } else { "A" };
+                let altered = format!("{}{other}{}", &id[..at], &id[at + 1..]);
+                assert_eq!(is_task_id(&key(), 7, &altered), None, "{altered}");
+            }
+        }
+        for bad in ["", "A", &"A".repeat(32), &"é".repeat(16), &format!("{TASK_ID}A"), PARKED_TEXT] {
+            assert_eq!(is_task_id(&key(), 7, bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn the_key_is_not_shown() {
+        assert_eq!(format!("{:?}", key()), "Key(..)");
+        assert_ne!(seal(&Key::new(b""), &bound(), &PARKED_STATE), seal(&key(), &bound(), &PARKED_STATE));
+    }
+
+    #[test]
+    fn digits_and_bytes() {
+        let table = [("", ""), ("f", "Zg"), ("fo", "Zm8"), ("foo", "Zm9v"), ("foob", "Zm9vYg")];
+        for (bytes, expected) in table {
+            let mut text = String::new();
+            write_digits(&mut text, bytes.as_bytes());
+            assert_eq!(text, expected);
+            assert_eq!(read_digits(expected).as_deref(), Some(bytes.as_bytes()));
+        }
+        // Each value has one spelling only.
+        for bad in ["Z", "Zh", "Zm9", "Zg==", "Zm9vY", "+/+/", "Zm 8"] {
+            assert_eq!(read_digits(bad), None, "{bad}");
+        }
+        let mut seed = 3;
+        for _ in 0..500 {
+            let bytes: Vec<u8> = (0..random(&mut seed, 20)).map(|_| random(&mut seed, 256) as u8).collect();
+            let mut text = String::new();
+            write_digits(&mut text, &bytes);
+            assert_eq!(read_digits(&text), Some(bytes));
+        }
+    }
+}

@@ -249,3 +249,174 @@ fn civil(days: u64) -> [u64; 3] {
     let (month, is_next_year) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
     [cycle * 400 + year + is_next_year, month, day]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::jsonrpc::json::proof::written;
+    use crate::mcp::input::Question;
+    use crate::mcp::result::proof::{MODERN_DIALECT, modern};
+    use crate::mcp::revision::LATEST;
+    use crate::wire::protomcp::ListRootsRequest;
+
+    const OLD: Dialect<'static> = Dialect { revision: LATEST, ..MODERN_DIALECT };
+
+    const WORKING: TaskView<'static> = TaskView {
+        id: "t-1",
+        status: Status::Working,
+        message: "50 %",
+        created: Duration::from_millis(1_764_066_600_000),
+        updated: Duration::from_millis(1_764_067_200_250),
+        ttl_ms: 60_000,
+        poll_ms: 5_000,
+    };
+
+    /// The members of a task in the modern era, with a comma behind them.
+    fn members(status: &str) -> String {
+        format!(
+            r#""taskId":"t-1","status":"{status}","statusMessage":"50 %","createdAt":"2025-11-25T10:30:00.000Z","lastUpdatedAt":"2025-11-25T10:40:00.250Z","ttlMs":60000,"pollIntervalMs":5000,"#
+        )
+    }
+
+    /// The same in 2025-11-25, without the comma.
+    fn old_members(status: &str) -> String {
+        let members = members(status).replace("ttlMs", "ttl").replace("pollIntervalMs", "pollInterval");
+        members.trim_end_matches(',').to_owned()
+    }
+
+    #[test]
+    fn a_created_task() {
+        let text = written(|out| write_created(out, MODERN_DIALECT, &WORKING));
+        assert_eq!(text, modern(&members("working")).replace("complete", "task"));
+        let text = written(|out| write_created(out, OLD, &WORKING));
+        assert_eq!(text, format!(r#"{{"task":{{{}}}}}"#, old_members("working")));
+        let silent = TaskView { message: "", ..WORKING };
+        assert!(!written(|out| write_created(out, OLD, &silent)).contains("statusMessage"));
+    }
+
+    #[test]
+    fn a_task_with_what_goes_with_it() {
+        let error = RpcError { data: Some(r#"{"a":1}"#.into()), ..RpcError::internal("no \"x\"") };
+        let roots = Question::Roots(ListRootsRequest::default()).spell(MODERN_DIALECT.revision).unwrap();
+        let questions = [("r1", &roots)];
+        let table = [
+            (Status::Working, Detail::None, ""),
+            (Status::Cancelled, Detail::None, ""),
+            (Status::Completed, Detail::Result(br#"{"content":[]}"#), r#""result":{"content":[]},"#),
+            (
+                Status::Failed,
+                Detail::Error(&error),
+                r#""error":{"code":-32603,"message":"no \"x\"","data":{"a":1}},"#,
+            ),
+            (
+                Status::InputRequired,
+                Detail::Questions(&questions),
+                r#""inputRequests":{"r1":{"method":"roots/list","params":{}}},"#,
+            ),
+        ];
+        let id = RequestId::from_u64(9);
+        for (status, detail, expected) in table {
+            let task = TaskView { status, ..WORKING };
+            let own = members(status.as_str()) + expected;
+            assert_eq!(written(|out| write_task(out, MODERN_DIALECT, &task, detail)), modern(&own));
+            let old = old_members(status.as_str());
+            assert_eq!(written(|out| write_task(out, OLD, &task, detail)), format!("{{{old}}}"));
+            let text = written(|out| status_notification(out, MODERN_DIALECT, &task, detail, Some(&id)));
+            assert_eq!(
+                text,
+                format!(
+                    r#"{{"jsonrpc":"2.0","method":"notifications/tasks","params":{{{own}"_meta":{{"io.modelcontextprotocol/subscriptionId":9}}}}}}"#
+                )
+            );
+            let text = written(|out| status_notification(out, OLD, &task, detail, None));
+            assert_eq!(
+                text,
+                format!(r#"{{"jsonrpc":"2.0","method":"notifications/tasks/status","params":{{{old}}}}}"#)
+            );
+        }
+    }
+
+    #[test]
+    fn cancelled_acknowledged_and_listed() {
+        let cancelled = TaskView { status: Status::Cancelled, ..WORKING };
+        assert_eq!(written(|out| write_cancelled(out, MODERN_DIALECT, &cancelled)), modern(""));
+        assert_eq!(written(|out| write_acknowledged(out, MODERN_DIALECT)), modern(""));
+        let task = old_members("cancelled");
+        assert_eq!(written(|out| write_cancelled(out, OLD, &cancelled)), format!("{{{task}}}"));
+        let text = written(|out| write_list(out, OLD, [WORKING, cancelled], Some("c")));
+        let tasks = format!("{{{}}},{{{task}}}", old_members("working"));
+        assert_eq!(text, format!(r#"{{"tasks":[{tasks}],"nextCursor":"c"}}"#));
+        assert_eq!(written(|out| write_list(out, OLD, [], None)), r#"{"tasks":[]}"#);
+    }
+
+    #[test]
+    fn statuses() {
+        let table = [
+            (Status::Working, "working", false),
+            (Status::InputRequired, "input_required", false),
+            (Status::Completed, "completed", true),
+            (Status::Failed, "failed", true),
+            (Status::Cancelled, "cancelled", true),
+        ];
+        for (status, name, is_terminal) in table {
+            assert_eq!((status.as_str(), status.is_terminal()), (name, is_terminal));
+        }
+    }
+
+    #[test]
+    fn errors_name_the_task() {
+        let long = "x".repeat(100_000);
+        for error in [unknown("t-1"), dropped("t-1"), already_over("t-1", Status::Failed)] {
+            assert_eq!(error.code, -32602);
+            assert!(error.message.contains("t-1"), "{}", error.message);
+        }
+        assert!(already_over("t", Status::Failed).message.ends_with("failed"));
+        assert!(unknown(&long).message.len() < 300);
+    }
+
+    #[test]
+    fn times_of_the_calendar() {
+        let table = [
+            (0, "1970-01-01T00:00:00.000Z"),
+            (1, "1970-01-01T00:00:00.001Z"),
+            (68_169_599_999, "1972-02-28T23:59:59.999Z"),
+            (68_169_600_000, "1972-02-29T00:00:00.000Z"),
+            (68_256_000_000, "1972-03-01T00:00:00.000Z"),
+            (946_684_799_000, "1999-12-31T23:59:59.000Z"),
+            (951_782_400_000, "2000-02-29T00:00:00.000Z"),
+            (951_868_800_000, "2000-03-01T00:00:00.000Z"),
+            (978_220_800_000, "2000-12-31T00:00:00.000Z"),
+            (1_709_164_800_000, "2024-02-29T00:00:00.000Z"),
+            (1_735_603_200_000, "2024-12-31T00:00:00.000Z"),
+            (1_785_196_800_000, "2026-07-28T00:00:00.000Z"),
+            (4_107_542_399_000, "2100-02-28T23:59:59.000Z"),
+            (4_107_542_400_000, "2100-03-01T00:00:00.000Z"),
+            (253_402_300_799_999, "9999-12-31T23:59:59.999Z"),
+        ];
+        for (millis, expected) in table {
+            assert_eq!(timestamp(Duration::from_millis(millis)), expected);
+        }
+    }
+
+    #[test]
+    fn each_day_follows_the_one_before() {
+        let of = |year: u64, years| year.is_multiple_of(years);
+        let is_leap = |year| of(year, 4) && (!of(year, 100) || of(year, 400));
+        let mut date = [1970, 1, 1];
+        for days in 0..500 * 366 {
+            assert_eq!(civil(days), date);
+            let [year, month, day] = date;
+            let last = match month {
+                2 if is_leap(year) => 29,
+                2 => 28,
+                4 | 6 | 9 | 11 => 30,
+                _ => 31,
+            };
+            date = match (day == last, month) {
+                (false, _) => [year, month, day + 1],
+                (true, 12) => [year + 1, 1, 1],
+                (true, _) => [year, month + 1, 1],
+            };
+        }
+    }
+}

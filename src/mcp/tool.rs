@@ -215,6 +215,28 @@ mod tests {
     }
 
     #[test]
+    fn how_a_tool_runs_is_told_where_tasks_are_part_of_the_core() {
+        let table = [
+            (false, false, TaskSupport::Forbidden, None),
+            (true, false, TaskSupport::Optional, Some("optional")),
+            (false, true, TaskSupport::Required, Some("required")),
+            (true, true, TaskSupport::Required, Some("required")),
+        ];
+        for (task_support, task_required, expected, told) in table {
+            let definition = ToolDefinition { task_support, task_required, ..definition() };
+            let (tool, _) = from_definition(definition).unwrap();
+            assert_eq!(tool.task, expected);
+            for revision in Revision::ALL {
+                let text = written(|out| write_tools(out, [&tool].into_iter(), Dialect::of(revision), None));
+                let told = told.filter(|_| revision == LATEST);
+                let member = told.map(|told| format!(r#","execution":{{"taskSupport":"{told}"}},"#));
+                assert_eq!(text.contains("execution"), member.is_some(), "{text}");
+                assert!(member.is_none_or(|member| text.contains(&member)), "{text}");
+            }
+        }
+    }
+
+    #[test]
     fn a_list_of_little() {
         let bare = ToolDefinition { name: "a\"b".into(), ..Default::default() };
         let (tool, warning) = from_definition(bare).unwrap();

@@ -4,6 +4,7 @@ use serde_json::value::RawValue;
 
 use super::Kind;
 use crate::jsonrpc::json::{self, Object};
+use crate::jsonrpc::message::shown;
 use crate::mcp::content;
 use crate::wire::protomcp::envelope::Msg;
 use crate::wire::protomcp::{
@@ -179,7 +180,7 @@ fn filled_in(content: Option<&RawValue>) -> Result<String, String> {
         if !is_right {
             return Err(format!(
                 "the field {} in the host's elicitation answer is not a text, a number, a boolean or a list of texts",
-                crate::jsonrpc::message::shown(&name)
+                shown(&name)
             ));
         }
         object.raw(&name, value.get());
@@ -187,4 +188,128 @@ fn filled_in(content: Option<&RawValue>) -> Result<String, String> {
     object.close();
     // What the writers append is text.
     Ok(String::from_utf8(out).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KINDS: [Kind; 3] = [Kind::Sampling, Kind::Roots, Kind::Elicit];
+
+    #[test]
+    fn sampled() {
+        let raw =
+            r#"{"role":"assistant","content":{"type":"text","text":"a"},"model":"m","stopReason":"endTurn"}"#;
+        let expected = SamplingResponse {
+            role: "assistant".into(),
+            content_json: r#"{"type":"text","text":"a"}"#.into(),
+            model: "m".into(),
+            stop_reason: "endTurn".into(),
+            ..SamplingResponse::default()
+        };
+        assert_eq!(Kind::Sampling.answer(raw), Ok(Answer::Sampling(expected)));
+        let table = [
+            (r#"{"content":[{"type":"text","text":"a"}]}"#, r#"[{"type":"text","text":"a"}]"#),
+            (r#"{"content":"a\nb"}"#, r#"{"type":"text","text":"a\nb"}"#),
+        ];
+        for (raw, content_json) in table {
+            let expected = SamplingResponse { content_json: content_json.into(), ..Default::default() };
+            assert_eq!(Kind::Sampling.answer(raw), Ok(Answer::Sampling(expected)), "{raw}");
+        }
+        for bad in ["null", "[]", "{}", r#"{"content":null}"#, r#"{"content":1}"#] {
+            assert!(Kind::Sampling.answer(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn roots_of_a_host() {
+        let raw =
+            r#"{"roots":[{"uri":"file:///a","name":"a"},{"name":"x"},{"uri":"file:///b","name":null},3]}"#;
+        let root = |uri: &str, name: &str| RootDef { uri: uri.into(), name: name.into() };
+        let roots = vec![root("file:///a", "a"), root("file:///b", "")];
+        let expected = ListRootsResponse { roots, ..ListRootsResponse::default() };
+        assert_eq!(Kind::Roots.answer(raw), Ok(Answer::Roots(expected)));
+        assert_eq!(Kind::Roots.answer(r#"{"roots":[]}"#), Ok(Answer::Roots(ListRootsResponse::default())));
+        for bad in ["null", "{}", r#"{"roots":{}}"#, r#"{"roots":null}"#] {
+            assert!(Kind::Roots.answer(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn answers_of_a_user() {
+        let table = [
+            (r#"{"action":"accept"}"#, "accept", ""),
+            (r#"{"action":"accept","content":null}"#, "accept", ""),
+            (r#"{"action":"accept","content":{}}"#, "accept", "{}"),
+            (
+                r#"{"action":"accept","content":{"a":"x","b":1.5,"c":true,"d":["y","z"],"e":null,"f":[]}}"#,
+                "accept",
+                r#"{"a":"x","b":1.5,"c":true,"d":["y","z"],"f":[]}"#,
+            ),
+            (r#"{"action":"decline"}"#, "decline", ""),
+            (r#"{"action":"cancel","content":{"a":{}}}"#, "cancel", ""),
+        ];
+        for (raw, action, content_json) in table {
+            let expected = ElicitResponse {
+                action: action.into(),
+                content_json: content_json.into(),
+                ..ElicitResponse::default()
+            };
+            assert_eq!(Kind::Elicit.answer(raw), Ok(Answer::Elicit(expected)), "{raw}");
+        }
+        for (bad, word) in [
+            ("null", "not an object"),
+            ("[]", "not an object"),
+            ("{}", "action"),
+            (r#"{"action":"ok"}"#, "action"),
+            (r#"{"action":1}"#, "action"),
+            (r#"{"action":"accept","content":[]}"#, "not an object"),
+            (r#"{"action":"accept","content":"x"}"#, "not an object"),
+            (r#"{"action":"accept","content":{"a":{}}}"#, "field a"),
+            (r#"{"action":"accept","content":{"a":[1]}}"#, "field a"),
+            (r#"{"action":"accept","content":{"a":[["x"]]}}"#, "field a"),
+        ] {
+            let error = Kind::Elicit.answer(bad).unwrap_err();
+            assert!(error.contains(word), "{bad}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_refusal_is_told_in_words_and_as_a_code() {
+        let table = [
+            (Refusal::MissingCapability, "MISSING_CAPABILITY"),
+            (Refusal::Refused, "REFUSED"),
+            (Refusal::Timeout, "TIMEOUT"),
+            (Refusal::HostGone, "HOST_GONE"),
+            (Refusal::Invalid, "INVALID"),
+            (Refusal::Unavailable, "UNAVAILABLE"),
+        ];
+        for (refusal, expected) in table {
+            for kind in KINDS {
+                let (error, code) = match Answer::refused(kind, refusal, "no").into_msg() {
+                    Msg::SamplingResponse(response) => (response.error, response.error_code),
+                    Msg::ListRootsResponse(response) => (response.error, response.error_code),
+                    Msg::ElicitResponse(response) => (response.error, response.error_code),
+                    other => panic!("{other:?}"),
+                };
+                assert_eq!((error.as_str(), code.as_str()), ("no", expected), "{kind:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_answer_goes_back_under_its_key() {
+        for (kind, raw) in
+            KINDS.into_iter().zip([r#"{"content":[]}"#, r#"{"roots":[]}"#, r#"{"action":"cancel"}"#])
+        {
+            let given = kind.answer(raw).unwrap().into_given("k".into());
+            let found = match given.answer {
+                Some(input_answer::Answer::Sampling(_)) => Kind::Sampling,
+                Some(input_answer::Answer::Roots(_)) => Kind::Roots,
+                Some(input_answer::Answer::Elicit(_)) => Kind::Elicit,
+                None => panic!("no answer"),
+            };
+            assert_eq!((given.key.as_str(), found), ("k", kind));
+        }
+    }
 }

@@ -51,7 +51,7 @@ pub(super) fn spell(request: &ElicitRequest, revision: Revision) -> Result<Spell
         }
         "url" => {
             if !is_absolute(&request.url) {
-                return Err("url must be a whole URL, like https://example.com/page".to_owned());
+                return Err("url must be a whole URL in ASCII, like https://example.com/page".to_owned());
             }
             params.text("mode", "url");
             params.text("message", &request.message);
@@ -71,7 +71,7 @@ fn is_absolute(url: &str) -> bool {
             && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
     };
     url.split_once(':').is_some_and(|(scheme, rest)| is_scheme(scheme) && !rest.is_empty())
-        && !url.contains(|c: char| c.is_whitespace() || c.is_control() || "<>\"\\^`{|}".contains(c))
+        && url.bytes().all(|byte| byte.is_ascii_graphic() && !b"<>\"\\^`{|}".contains(&byte))
 }
 
 /// A form is an object whose properties are texts, numbers, booleans or choices.
@@ -213,4 +213,165 @@ fn is_titled(list: &RawValue) -> bool {
         })
     };
     json::elements(list.get()).is_some_and(|choices| choices.iter().all(is_choice))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mcp::revision::{LATEST, MODERN};
+
+    fn form(schema: &str) -> ElicitRequest {
+        ElicitRequest {
+            message: "Say \"a\"".into(),
+            requested_schema_json: schema.into(),
+            ..ElicitRequest::default()
+        }
+    }
+
+    fn with(property: &str) -> ElicitRequest {
+        form(&format!(r#"{{"type":"object","properties":{{"p":{property}}}}}"#))
+    }
+
+    fn page(url: &str) -> ElicitRequest {
+        ElicitRequest { mode: "url".into(), url: url.into(), ..form("") }
+    }
+
+    fn params(request: &ElicitRequest, revision: Revision) -> String {
+        String::from_utf8(spell(request, revision).unwrap().params).unwrap()
+    }
+
+    #[test]
+    fn each_revision_gets_the_members_that_it_knows() {
+        let schema = r#"{"type":"object","properties":{"n":{"type":"string"}},"required":["n"]}"#;
+        let shown = format!(r#""message":"Say \"a\"","requestedSchema":{schema}}}"#);
+        for mode in ["", "form"] {
+            let request = ElicitRequest { mode: mode.into(), ..form(&format!(" {schema}\n")) };
+            assert_eq!(params(&request, Revision::V2025_06_18), format!("{{{shown}"));
+            assert_eq!(params(&request, LATEST), format!(r#"{{"mode":"form",{shown}"#));
+            assert_eq!(params(&request, MODERN), format!(r#"{{"mode":"form",{shown}"#));
+        }
+        let confirm = params(&form(""), MODERN);
+        assert!(confirm.ends_with(r#","requestedSchema":{"type":"object","properties":{}}}"#), "{confirm}");
+        let page = page("https://a.example");
+        let shown = r#"{"mode":"url","message":"Say \"a\"","url":"https://a.example"}"#;
+        assert_eq!(params(&page, MODERN), shown);
+        assert_eq!(params(&page, LATEST), shown);
+        assert!(spell(&page, LATEST).unwrap().wants_id);
+        assert!(!spell(&page, MODERN).unwrap().wants_id);
+    }
+
+    #[test]
+    fn what_the_revision_does_not_have_is_told() {
+        let several = with(r#"{"type":"array","items":{"type":"string","enum":["a"]}}"#);
+        let page = page("https://a.example");
+        let table = [
+            (form(""), Revision::V2024_11_05, "2024-11-05"),
+            (form(""), Revision::V2025_03_26, "no elicitation"),
+            (page, Revision::V2025_06_18, "page"),
+            (several, Revision::V2025_06_18, "several"),
+        ];
+        for (request, revision, word) in table {
+            let error = spell(&request, revision).unwrap_err();
+            assert!(error.contains(word), "{error}");
+        }
+    }
+
+    #[test]
+    fn fields_of_a_form() {
+        for good in [
+            r#"{"type":"string"}"#,
+            r#"{"type":"string","title":"T","description":"d","minLength":1,"maxLength":9,"default":"x"}"#,
+            r#"{"type":"string","format":"date-time"}"#,
+            r#"{"type":"string","enum":["a","b"],"default":"a"}"#,
+            r#"{"type":"string","enum":["a","b"],"enumNames":["A","B"]}"#,
+            r#"{"type":"string","oneOf":[{"const":"a","title":"A"}]}"#,
+            r#"{"type":"number","minimum":0.5,"maximum":9,"default":1.5}"#,
+            r#"{"type":"integer","default":3}"#,
+            r#"{"type":"boolean","default":false}"#,
+            r#"{"type":"array","items":{"type":"string","enum":["a"]},"minItems":1,"maxItems":2,"default":["a"]}"#,
+            r#"{"type":"array","items":{"anyOf":[{"const":"a","title":"A"}]}}"#,
+            r#"{"type":"string","x-own":{"deep":[1]}}"#,
+        ] {
+            let request = with(good);
+            assert!(params(&request, MODERN).contains(good), "{good}");
+            assert!(spell(&request, LATEST).is_ok(), "{good}");
+        }
+        for (bad, word) in [
+            ("3", "object"),
+            ("true", "object"),
+            ("{}", "not a string"),
+            (r#"{"type":"object","properties":{}}"#, "not a string"),
+            (r#"{"type":["string","null"]}"#, "not a string"),
+            (r#"{"anyOf":[{"type":"string"},{"type":"null"}]}"#, "not a string"),
+            (r##"{"$ref":"#/$defs/x"}"##, "not a string"),
+            (r#"{"type":"string","type":"number"}"#, "twice"),
+            (r#"{"type":"string","default":null}"#, "null"),
+            (r#"{"type":"string","title":1}"#, "title"),
+            (r#"{"type":"string","minLength":"1"}"#, "bounds"),
+            (r#"{"type":"string","format":"password"}"#, "format"),
+            (r#"{"type":"string","format":1}"#, "format"),
+            (r#"{"type":"string","enum":[1]}"#, "choose"),
+            (r#"{"type":"string","enum":"a"}"#, "choose"),
+            (r#"{"type":"string","enum":["a"],"enumNames":[1]}"#, "choose"),
+            (r#"{"type":"string","oneOf":[{"const":"a"}]}"#, "title"),
+            (r#"{"type":"string","default":1}"#, "default"),
+            (r#"{"type":"integer","default":"1"}"#, "default"),
+            (r#"{"type":"boolean","default":"no"}"#, "default"),
+            (r#"{"type":"array"}"#, "items"),
+            (r#"{"type":"array","items":{"type":"string"}}"#, "items"),
+            (r#"{"type":"array","items":{"type":"number","enum":[1]}}"#, "items"),
+            (r#"{"type":"array","items":{"anyOf":[{"const":1,"title":"A"}]}}"#, "items"),
+            (r#"{"type":"array","items":{"type":"string","enum":["a"]},"default":"a"}"#, "default"),
+        ] {
+            let error = spell(&with(bad), MODERN).unwrap_err();
+            assert!(error.starts_with("requested_schema_json asks for p, which "), "{error}");
+            assert!(error.contains(word), "{bad}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_form_is_a_flat_object() {
+        for (bad, word) in [
+            ("[]", "JSON Schema object"),
+            ("{", "JSON Schema object"),
+            ("{}", r#""type":"object""#),
+            (r#"{"type":"array","properties":{}}"#, r#""type":"object""#),
+            (r#"{"type":"object"}"#, "properties"),
+            (r#"{"type":"object","properties":[]}"#, "properties"),
+            (r#"{"type":"object","properties":{},"properties":{}}"#, "twice"),
+            (r#"{"type":"object","properties":{},"required":"p"}"#, "required"),
+            (r#"{"type":"object","properties":{},"required":[1]}"#, "required"),
+        ] {
+            let error = spell(&form(bad), MODERN).unwrap_err();
+            assert!(error.starts_with("requested_schema_json ") && error.contains(word), "{bad}: {error}");
+        }
+        let deep =
+            format!(r#"{{"type":"object","properties":{{}},"x":{}{}}}"#, "[".repeat(200), "]".repeat(200));
+        assert!(spell(&form(&deep), MODERN).is_err());
+    }
+
+    #[test]
+    fn a_page_has_a_whole_url() {
+        for good in ["https://a.example/b?c=d#e", "http://localhost:80", "myapp:pay/7", "https://[::1]/"] {
+            assert!(spell(&page(good), MODERN).is_ok(), "{good}");
+        }
+        for bad in [
+            "",
+            "a.example",
+            "/b",
+            "https:",
+            ":x",
+            "1a:b",
+            "https://a b",
+            "https://a\n",
+            "ht tp://a",
+            "https://münchen.example",
+            "a\u{0}:x",
+        ] {
+            let error = spell(&page(bad), MODERN).unwrap_err();
+            assert!(error.contains("whole URL"), "{bad}: {error}");
+        }
+        let odd = ElicitRequest { mode: "phone".into(), ..form("") };
+        assert!(spell(&odd, MODERN).unwrap_err().contains("form or url, not phone"));
+    }
 }

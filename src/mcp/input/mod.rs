@@ -141,18 +141,13 @@ impl Spelled {
     }
 
     /// Bytes that it takes.
-    pub fn len(&self) -> usize {
+    pub fn size(&self) -> usize {
         self.params.len() + self.meta.as_ref().map_or(0, |meta| meta.len())
-    }
-
-    /// Whether it takes none; no question does.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 
     /// Appends the params with what else belongs into them.
     fn write_params(&self, out: &mut Vec<u8>, id: Option<u64>, related_task: Option<&str>) {
-        out.reserve(self.len() + 128);
+        out.reserve(self.size() + 128);
         let mut params = Object::reopen(out, &self.params);
         if let Some(id) = id.filter(|_| self.wants_id) {
             params.text("elicitationId", &format!("pmcp-{id}"));
@@ -218,4 +213,138 @@ pub fn write_input_required<'q>(
 /// be there twice.
 pub fn responses(raw: &str) -> Vec<(Cow<'_, str>, &RawValue)> {
     json::entries(raw).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::jsonrpc::json::proof::written;
+    use crate::mcp::result::proof::MODERN_DIALECT;
+    use crate::mcp::revision::{LATEST, MODERN};
+
+    fn elicit(request: ElicitRequest) -> Question {
+        Question::Elicit(request)
+    }
+
+    fn page() -> Question {
+        elicit(ElicitRequest {
+            mode: "url".into(),
+            message: "Look".into(),
+            url: "https://a.example/b?c=d".into(),
+            ..ElicitRequest::default()
+        })
+    }
+
+    fn roots() -> Question {
+        Question::Roots(ListRootsRequest { call_request_id: "7".into() })
+    }
+
+    fn sampling(extra: &str) -> Question {
+        Question::Sampling(SamplingRequest {
+            messages_json: "[]".into(),
+            extra_json: extra.into(),
+            ..SamplingRequest::default()
+        })
+    }
+
+    fn host_request(question: &Question, revision: Revision, task: Option<&str>) -> String {
+        let spelled = question.spell(revision).unwrap();
+        written(|out| write_host_request(out, 5, &spelled, task))
+    }
+
+    #[test]
+    fn requests_of_the_handshake_era() {
+        let with_id = r#""mode":"url","message":"Look","url":"https://a.example/b?c=d""#;
+        let related = r#""io.modelcontextprotocol/related-task":{"taskId":"t"}"#;
+        let table = [
+            (roots(), None, r#""method":"roots/list","params":{}"#.to_owned()),
+            (roots(), Some("t"), format!(r#""method":"roots/list","params":{{"_meta":{{{related}}}}}"#)),
+            (
+                page(),
+                None,
+                format!(r#""method":"elicitation/create","params":{{{with_id},"elicitationId":"pmcp-5"}}"#),
+            ),
+            (
+                page(),
+                Some("t"),
+                format!(
+                    r#""method":"elicitation/create","params":{{{with_id},"elicitationId":"pmcp-5","_meta":{{{related}}}}}"#
+                ),
+            ),
+            (
+                sampling(r#"{"_meta":{"k":1,"io.modelcontextprotocol/related-task":{"taskId":"x"}}}"#),
+                Some("t"),
+                format!(
+                    r#""method":"sampling/createMessage","params":{{"messages":[],"maxTokens":1000,"_meta":{{"k":1,{related}}}}}"#
+                ),
+            ),
+        ];
+        for (question, task, expected) in table {
+            let text = host_request(&question, LATEST, task);
+            assert_eq!(text, format!(r#"{{"jsonrpc":"2.0","id":5,{expected}}}"#));
+        }
+    }
+
+    #[test]
+    fn the_modern_era_asks_in_a_result() {
+        let page = page().spell(MODERN).unwrap();
+        let roots = roots().spell(MODERN).unwrap();
+        let requests = concat!(
+            r#"{"a\"b":{"method":"elicitation/create","params":{"mode":"url","message":"Look","url":"https://a.example/b?c=d"}},"#,
+            r#""c":{"method":"roots/list","params":{}}}"#
+        );
+        let questions = [("a\"b", &page), ("c", &roots)];
+        let meta = r#""_meta":{"io.modelcontextprotocol/serverInfo":{"name":"s","version":"1"}}"#;
+        let both = format!(r#""inputRequests":{requests},"requestState":"p1.x","#);
+        let table = [
+            (2, "p1.x", both),
+            (2, "", format!(r#""inputRequests":{requests},"#)),
+            (0, "p1.x", r#""requestState":"p1.x","#.to_owned()),
+        ];
+        for (count, state, expected) in table {
+            let asked = questions.into_iter().take(count);
+            let text = written(|out| write_input_required(out, MODERN_DIALECT, asked, state));
+            assert_eq!(text, format!(r#"{{"resultType":"input_required",{expected}{meta}}}"#));
+        }
+        assert_eq!(written(|out| write_input_requests(out, questions)), requests);
+    }
+
+    #[test]
+    fn a_host_is_asked_only_what_it_declares() {
+        let form = elicit(ElicitRequest::default());
+        let none = HostCapabilities::default();
+        let all = HostCapabilities {
+            sampling: true,
+            sampling_tools: true,
+            roots: true,
+            elicitation: true,
+            elicitation_url: true,
+            tasks: false,
+        };
+        let table = [
+            (sampling(""), HostCapabilities { sampling: false, ..all }, r#"{"sampling":{}}"#),
+            (
+                sampling(r#"{"tools":[]}"#),
+                HostCapabilities { sampling_tools: false, ..all },
+                r#"{"sampling":{"tools":{}}}"#,
+            ),
+            (roots(), HostCapabilities { roots: false, ..all }, r#"{"roots":{}}"#),
+            (form, HostCapabilities { elicitation: false, ..all }, r#"{"elicitation":{"form":{}}}"#),
+            (page(), HostCapabilities { elicitation_url: false, ..all }, r#"{"elicitation":{"url":{}}}"#),
+        ];
+        for (question, host, expected) in table {
+            assert_eq!(question.missing(&host), Some(expected));
+            assert_eq!(question.missing(&none), Some(expected));
+            assert_eq!(question.missing(&all), None);
+        }
+        assert_eq!(roots().call_request_id(), "7");
+    }
+
+    #[test]
+    fn responses_by_their_keys() {
+        let found = responses(r#"{"a\u0062":{"action":"cancel"},"b":null}"#);
+        let found: Vec<_> = found.iter().map(|(key, value)| (key.as_ref(), value.get())).collect();
+        assert_eq!(found, [("ab", r#"{"action":"cancel"}"#), ("b", "null")]);
+        assert!(responses("{}").is_empty());
+    }
 }
