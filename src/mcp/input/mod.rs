@@ -341,6 +341,64 @@ mod tests {
     }
 
     #[test]
+    fn no_question_breaks_the_line_and_no_answer_anything() {
+        use crate::jsonrpc::json::proof::random;
+        let pieces = [
+            r#"{"type":"object","properties":{"#,
+            r#""p":{"type":"string"}"#,
+            r#"{"role":"user","content":"#,
+            r#"{"roots":"#,
+            r#"{"action":"accept","content":"#,
+            r#""_meta":"#,
+            "[",
+            "]",
+            "{",
+            "}",
+            ",",
+            "\n",
+            "\r",
+            "\"a\"",
+            "\"\\ud800\"",
+            "null",
+            "1",
+            "é",
+        ];
+        let mut seed = 11;
+        let mut spelled = 0;
+        for _ in 0..20_000 {
+            let mut text = || -> String {
+                (0..random(&mut seed, 5)).map(|_| pieces[random(&mut seed, pieces.len())]).collect()
+            };
+            let sampling = SamplingRequest {
+                messages_json: format!("[{}]", text()),
+                model_preferences_json: text(),
+                system_prompt: text(),
+                extra_json: text(),
+                ..SamplingRequest::default()
+            };
+            let form = ElicitRequest {
+                message: text(),
+                requested_schema_json: format!("{}}}}}", text()),
+                ..ElicitRequest::default()
+            };
+            let raw = text();
+            for question in [Question::Sampling(sampling), elicit(form)] {
+                question.missing(&HostCapabilities::default());
+                for revision in Revision::ALL {
+                    let Ok(question) = question.spell(revision) else { continue };
+                    spelled += 1;
+                    written(|out| write_host_request(out, 1, &question, Some("t")));
+                    written(|out| write_input_requests(out, [(raw.as_str(), &question)]));
+                }
+            }
+            for kind in [Kind::Sampling, Kind::Roots, Kind::Elicit] {
+                drop(kind.answer(&raw));
+            }
+        }
+        assert!(spelled > 1000, "{spelled}");
+    }
+
+    #[test]
     fn responses_by_their_keys() {
         let found = responses(r#"{"a\u0062":{"action":"cancel"},"b":null}"#);
         let found: Vec<_> = found.iter().map(|(key, value)| (key.as_ref(), value.get())).collect();
