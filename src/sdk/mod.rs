@@ -91,28 +91,64 @@
 //!
 //! # While a call runs
 //!
-//! The [`Context`] reports [progress](Context::progress) and [log lines](Context::log), says
-//! whether the call was [cancelled](Context::is_cancelled), has the application's model
-//! [answer a question](Context::sample) and lists the application's [roots](Context::roots):
+//! The [`Context`] reports [progress](Context::progress) and [log lines](Context::log) and says
+//! whether the call was [cancelled](Context::is_cancelled):
 //!
 //! ```
 //! use pmcp_bridge::sdk::{LogLevel, tool};
 //!
-//! let summarize = tool("summarize").arg::<Vec<String>>("files", "What to read").handler(|ctx, args| {
+//! let count = tool("count_lines").arg::<Vec<String>>("files", "What to read").handler(|ctx, args| {
 //!     let files: Vec<String> = args.get("files")?;
-//!     let mut text = String::new();
+//!     let mut lines = 0;
 //!     for (at, file) in files.iter().enumerate() {
 //!         ctx.check_cancelled()?;
 //!         ctx.progress(at as i64, files.len() as i64, format!("reading {file}"));
 //!         match std::fs::read_to_string(file) {
-//!             Ok(part) => text.push_str(&part),
+//!             Ok(text) => lines += text.lines().count(),
 //!             Err(error) => ctx.log(LogLevel::Warning, format!("{file}: {error}")),
 //!         }
 //!     }
-//!     Ok(ctx.sample(format!("Summarize this:\n{text}"))?.text())
+//!     Ok(lines)
 //! });
-//! # let _ = summarize;
+//! # let _ = count;
 //! ```
+//!
+//! # Asking the host
+//!
+//! A handler can ask the person at the host ([`Context::elicit`]), the host's model
+//! ([`Context::sample`]) and for the folders that the host works on ([`Context::roots`]). It simply
+//! waits for the answer, which every revision of the protocol can give in its own way. A host that
+//! can't be asked is an error, which `?` passes on.
+//!
+//! ```
+//! use pmcp_bridge::sdk::{Elicitation, Field, tool};
+//!
+//! let book = tool("book").arg::<String>("city", "Where to").handler(|ctx, args| {
+//!     let city: String = args.get("city")?;
+//!     let hint = ctx.sample(format!("In one sentence: what should one see in {city}?"))?.text();
+//!     let answer = ctx.elicit(
+//!         Elicitation::form(format!("A trip to {city}. {hint}"))
+//!             .field(Field::text("day").title("Day of arrival").format("date"))
+//!             .field(Field::integer("nights").minimum(1).maximum(30).default(2)),
+//!     )?;
+//!     if !answer.accepted() {
+//!         return Ok("Nothing was booked.".to_owned());
+//!     }
+//!     let day: String = answer.get("day")?;
+//!     Ok(format!("{} nights in {city} from {day}", answer.get_or("nights", 2)?))
+//! });
+//! # let _ = book;
+//! ```
+//!
+//! A tool, prompt or resource that must not lose anything between question and answer, be it that
+//! the process is restarted, answers with [`InputRequired`] instead of waiting.
+//!
+//! # Work that takes long
+//!
+//! A tool that says [`ToolBuilder::task`] is run as a task for hosts that know such: they go on,
+//! look at it from time to time and fetch the result in the end. Its handler is like any other.
+//! [`Context::start_task`] is for a handler that finds out only on the way that it will take long.
+//! Hosts that know no tasks wait for the result as ever.
 //!
 //! # Tools that come and go
 //!
@@ -190,12 +226,14 @@
 //!
 //! # Threads
 //!
-//! As many requests run at once as [`Server::concurrency`] says, each on a thread; what handlers
-//! share must be [`Sync`], as the compiler will say. The program ends when [`Server::run`] returns,
+//! As many requests run at once as [`Server::concurrency`] says, each on a thread, and the tasks of
+//! [`Context::start_task`] beside them; what handlers share must be [`Sync`], as the compiler will
+//! say. The program ends when [`Server::run`] returns,
 //! which is when the bridge closes the connection; running calls see themselves cancelled.
 //!
 //! # Beneath
 //!
+//! [`Context::trace`] is the trace context (W3C) of the host's request, for those who trace.
 //! [`peer`] is the protocol without any IO, `serve` the socket and the threads around it. Imports:
 //! `wire::{frame, protomcp}` and level 0, so that the SDK needs none of the bridge's dependencies.
 
@@ -212,6 +250,8 @@ mod json;
 mod lead;
 mod middleware;
 mod prompt;
+#[cfg(test)]
+mod question_tests;
 mod resource;
 mod result;
 mod roots;
@@ -220,6 +260,8 @@ mod serve;
 #[cfg(test)]
 mod serve_tests;
 mod server;
+#[cfg(test)]
+mod task_tests;
 mod tool;
 mod tool_list;
 

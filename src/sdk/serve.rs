@@ -64,7 +64,12 @@ impl Server {
         let connection = Arc::new_cyclic(|myself| Connection {
             stream,
             writing: Mutex::new(()),
-            shared: Mutex::new(Shared { peer: Peer::new(offer), asking: Vec::new(), outcome: None }),
+            shared: Mutex::new(Shared {
+                peer: Peer::new(offer),
+                asking: Vec::new(),
+                ended: false,
+                outcome: None,
+            }),
             lead: Lead::new(reader, threads_max),
             handlers,
             message_max,
@@ -97,7 +102,9 @@ struct Shared {
     peer: Peer,
     /// Handlers that wait for the answer to a question, by its request id.
     asking: Vec<(String, Sender<Result<Msg, ToolError>>)>,
-    /// Set when all is over.
+    /// All is over: who asks now would wait in vain.
+    ended: bool,
+    /// Set with that, and taken by [`Server::serve`].
     outcome: Option<Result<(), Error>>,
 }
 
@@ -279,6 +286,7 @@ impl Connection {
         let mut shared = self.shared();
         shared.peer.close();
         shared.asking.clear();
+        shared.ended = true;
         shared.outcome = Some(outcome);
         drop(shared);
         self.lead.end();
@@ -297,7 +305,7 @@ impl Link for Connection {
         let (answer, answered) = mpsc::channel();
         let envelope = {
             let mut shared = self.shared();
-            if shared.outcome.is_some() {
+            if shared.ended {
                 return Err(gone());
             }
             if call.is_some_and(Cancelled::get) {
@@ -319,7 +327,7 @@ impl Link for Connection {
     fn start_task(&self, call: &Cancelled) -> Result<String, ToolError> {
         let started = {
             let mut shared = self.shared();
-            if shared.outcome.is_some() {
+            if shared.ended {
                 return Err(gone());
             }
             shared.peer.start_task(call)?

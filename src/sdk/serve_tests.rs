@@ -24,33 +24,33 @@ use crate::wire::protomcp::{
 };
 
 /// The bridge's end of a connection to a server that runs on a thread of its own.
-struct Bridge {
+pub(super) struct Bridge {
     stream: UnixStream,
     reader: FrameReader,
     server: JoinHandle<Result<(), Error>>,
 }
 
 impl Bridge {
-    fn of(server: Server) -> Self {
+    pub(super) fn of(server: Server) -> Self {
         Self::with_max(server, SDK_MESSAGE_MAX)
     }
 
-    fn with_max(server: Server, message_max: usize) -> Self {
+    pub(super) fn with_max(server: Server, message_max: usize) -> Self {
         let (stream, other) = UnixStream::pair().unwrap();
         let server = thread::spawn(move || server.serve(other, message_max));
         Self { stream, reader: FrameReader::new(usize::MAX), server }
     }
 
-    fn send(&mut self, request_id: &str, message: Msg) {
+    pub(super) fn send(&mut self, request_id: &str, message: Msg) {
         self.stream.write_all(&frame::encode(&peer::envelope(request_id.to_owned(), message))).unwrap();
     }
 
-    fn call(&mut self, request_id: &str, name: &str) {
+    pub(super) fn call(&mut self, request_id: &str, name: &str) {
         let call = CallToolRequest { name: name.to_owned(), ..Default::default() };
         self.send(request_id, Msg::CallTool(call));
     }
 
-    fn next(&mut self) -> (String, Msg) {
+    pub(super) fn next(&mut self) -> (String, Msg) {
         loop {
             if let Some(Frame::Body(body)) = self.reader.next().unwrap() {
                 let envelope = Envelope::decode(&*body).unwrap();
@@ -62,7 +62,7 @@ impl Bridge {
         }
     }
 
-    fn result(&mut self) -> (String, CallToolResponse) {
+    pub(super) fn result(&mut self) -> (String, CallToolResponse) {
         match self.next() {
             (id, Msg::CallResult(result)) => (id, result),
             other => panic!("not a result: {other:?}"),
@@ -70,14 +70,14 @@ impl Bridge {
     }
 
     /// Ends the connection and waits for the server.
-    fn close(self) -> Result<(), Error> {
+    pub(super) fn close(self) -> Result<(), Error> {
         drop(self.stream);
         self.server.join().unwrap()
     }
 }
 
 /// A tool that tells when it runs and goes on when it is told to.
-fn gate(name: &str) -> (Tool, Receiver<()>, Sender<()>) {
+pub(super) fn gate(name: &str) -> (Tool, Receiver<()>, Sender<()>) {
     let (entered, enters) = mpsc::channel();
     let (go, gone) = mpsc::channel();
     let gone = Mutex::new(gone);

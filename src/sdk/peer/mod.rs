@@ -14,6 +14,8 @@
 //! answer is kept until the bridge asks for it.
 
 mod requests;
+#[cfg(test)]
+mod task_tests;
 mod tasks;
 #[cfg(test)]
 mod tests;

@@ -2,11 +2,13 @@
 
 use super::*;
 use crate::wire::protomcp::{
-    ActiveToolsResponse, CallToolRequest, CallToolResponse, CancelRequest, GetActiveToolsRequest,
-    ListPromptsRequest, ListResourcesRequest, ListToolsRequest, RegisterMiddlewareResponse, ReloadRequest,
+    ActiveToolsResponse, CallToolRequest, CallToolResponse, CancelRequest, ElicitRequest, ElicitResponse,
+    GetActiveToolsRequest, GetPromptRequest, InputGiven, ListPromptsRequest, ListResourcesRequest,
+    ListRootsRequest, ListToolsRequest, ReadResourceRequest, RegisterMiddlewareResponse, ReloadRequest,
+    SamplingRequest, SamplingResponse,
 };
 
-fn offer() -> Offer {
+pub(super) fn offer() -> Offer {
     let middleware = |name: &str, priority| RegisterMiddlewareRequest { name: name.to_owned(), priority };
     Offer {
         tools: vec![ToolDefinition { name: "a".to_owned(), ..Default::default() }],
@@ -17,14 +19,14 @@ fn offer() -> Offer {
     }
 }
 
-fn give(peer: &mut Peer, request_id: &str, message: Msg) -> Vec<Step> {
+pub(super) fn give(peer: &mut Peer, request_id: &str, message: Msg) -> Vec<Step> {
     let mut steps = Vec::new();
     peer.receive(envelope(request_id.to_owned(), message), &mut steps);
     steps
 }
 
 /// The ids and messages of steps that must all be sends.
-fn sent(steps: Vec<Step>) -> Vec<(String, Msg)> {
+pub(super) fn sent(steps: Vec<Step>) -> Vec<(String, Msg)> {
     let sent = |step| match step {
         Step::Send(envelope) => (envelope.request_id, envelope.msg.unwrap()),
         other => panic!("not a send: {other:?}"),
@@ -32,7 +34,7 @@ fn sent(steps: Vec<Step>) -> Vec<(String, Msg)> {
     steps.into_iter().map(sent).collect()
 }
 
-fn call(peer: &mut Peer, request_id: &str) -> Option<Request> {
+pub(super) fn call(peer: &mut Peer, request_id: &str) -> Option<Request> {
     let call = CallToolRequest { name: "a".to_owned(), ..Default::default() };
     match give(peer, request_id, Msg::CallTool(call)).pop() {
         Some(Step::Run(request)) => Some(request),
@@ -42,7 +44,7 @@ fn call(peer: &mut Peer, request_id: &str) -> Option<Request> {
 }
 
 /// Ends a request; hands out the next one.
-fn finish(peer: &mut Peer, request: &Request) -> Option<Request> {
+pub(super) fn finish(peer: &mut Peer, request: &Request) -> Option<Request> {
     let mut steps = Vec::new();
     let next = peer.finish(request.clone(), Msg::CallResult(CallToolResponse::default()), &mut steps);
     let sent = sent(steps);
@@ -50,7 +52,7 @@ fn finish(peer: &mut Peer, request: &Request) -> Option<Request> {
     next
 }
 
-fn cancel(peer: &mut Peer, request_id: &str) {
+pub(super) fn cancel(peer: &mut Peer, request_id: &str) {
     let cancel = Msg::Cancel(CancelRequest { request_id: request_id.to_owned() });
     assert!(give(peer, "", cancel).is_empty());
 }
@@ -187,4 +189,54 @@ fn when_the_bridge_is_gone_nothing_starts_and_all_are_cancelled() {
     peer.close();
     assert!(first.cancelled.get());
     assert!(finish(&mut peer, &first).is_none());
+}
+
+#[test]
+fn a_cancelled_call_takes_its_questions_back() {
+    let mut peer = Peer::new(offer());
+    call(&mut peer, "1").unwrap();
+    call(&mut peer, "2").unwrap();
+    let sampling = |call: &str| SamplingRequest { call_request_id: call.to_owned(), ..Default::default() };
+    let elicit = ElicitRequest { call_request_id: "1".to_owned(), ..Default::default() };
+    let roots = ListRootsRequest { call_request_id: "1".to_owned() };
+    let mine =
+        [Msg::SamplingRequest(sampling("1")), Msg::ElicitRequest(elicit), Msg::ListRootsRequest(roots)]
+            .map(|question| peer.ask(question).request_id);
+    let other = peer.ask(Msg::SamplingRequest(sampling("2"))).request_id;
+    let list = peer.ask(Msg::GetActiveTools(GetActiveToolsRequest {})).request_id;
+    let nobody = Msg::Cancel(CancelRequest::default());
+    assert!(give(&mut peer, "", nobody).is_empty());
+
+    let steps = give(&mut peer, "", Msg::Cancel(CancelRequest { request_id: "1".to_owned() }));
+    let taken = |step: &Step| match step {
+        Step::TakenBack { request_id } => request_id.clone(),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(steps.iter().map(taken).collect::<Vec<_>>(), mine);
+    let late = Msg::ElicitResponse(ElicitResponse::default());
+    assert!(give(&mut peer, &mine[1], late).is_empty(), "nobody waits for it any more");
+    let answer = Msg::SamplingResponse(SamplingResponse::default());
+    assert!(matches!(&give(&mut peer, &other, answer)[..], [Step::Answer { .. }]));
+    let active = Msg::ActiveTools(ActiveToolsResponse::default());
+    assert!(matches!(&give(&mut peer, &list, active)[..], [Step::Answer { .. }]));
+}
+
+#[test]
+fn a_request_brings_its_trace_and_what_was_answered() {
+    let mut peer = Peer::new(offer());
+    let input = Some(InputGiven { state: b"s".to_vec(), answers: Vec::new() });
+    let works = [
+        Msg::CallTool(CallToolRequest { input: input.clone(), ..Default::default() }),
+        Msg::ReadResourceRequest(ReadResourceRequest { input: input.clone(), ..Default::default() }),
+        Msg::GetPromptRequest(GetPromptRequest { input: input.clone(), ..Default::default() }),
+    ];
+    for message in works {
+        let mut received = envelope("1".to_owned(), message);
+        received.trace_json = "{}".to_owned();
+        let mut steps = Vec::new();
+        peer.receive(received, &mut steps);
+        let [Step::Run(request)] = &steps[..] else { panic!("{steps:?}") };
+        assert_eq!((request.trace_json.as_str(), &request.input), ("{}", &input));
+        finish(&mut peer, request);
+    }
 }
