@@ -91,8 +91,48 @@ pub const ENTRIES_MAX: usize = 65_536;
 /// Bytes of a list of prompts, whose entries have entries of their own.
 pub const PROMPT_LIST_MAX: usize = 4 * 1024 * 1024;
 
-/// Questions (sampling, roots) that may be open to one host at once.
-pub const HOST_REQUESTS_MAX: usize = 256;
+/// Questions (sampling, roots, elicitation) that one call may have open at once: each is one that a
+/// person may have to answer.
+pub const QUESTIONS_MAX: usize = 64;
+
+/// Bytes of all open questions: they are kept until they are answered, to be asked again.
+pub const QUESTION_BYTES_MAX: usize = 16 * 1024 * 1024;
+
+/// After the first question of a call: what else it asks within this goes in the same answer. Each
+/// answer costs the host a round, and some give up after ten.
+pub const QUESTIONS_GATHER: Duration = Duration::from_millis(5);
+
+/// How often one call may be answered with questions by a tool that does not wait; clients give up
+/// after eight to ten rounds.
+pub const INPUT_ROUNDS_MAX: u32 = 16;
+
+/// Answers of calls that ended while their host was away.
+pub const LEFT_MAX: usize = 64;
+
+/// Bytes of these; one answer may reach the largest message.
+pub const LEFT_BYTES_MAX: usize = 16 * 1024 * 1024;
+
+/// Bytes of a key for `--state-key-env`: as long as what it makes.
+pub const STATE_KEY_MIN: usize = 32;
+
+/// Default for `--tasks-max`: tasks that run or whose results are kept.
+pub const TASKS_MAX: usize = 256;
+
+/// Bytes of all kept results of tasks; the one that came last is kept however large it is.
+pub const TASKS_BYTES_MAX: usize = 64 * 1024 * 1024;
+
+/// How long a task is kept from its creation on, if its host does not say.
+pub const TASK_TTL: Duration = Duration::from_secs(3600);
+
+/// The longest that a host may have it kept.
+pub const TASK_TTL_MAX: Duration = Duration::from_secs(24 * 3600);
+
+/// How often a task is to be looked at: by hosts, and by us where the tool process runs it.
+pub const TASK_POLL: Duration = Duration::from_secs(1);
+
+/// Keys of questions that a task remembers, because none may come twice; later ones get keys of
+/// ours.
+pub const TASK_KEYS_MAX: usize = 1024;
 
 /// Subscriptions to resources that one session may hold.
 pub const SUBSCRIPTIONS_MAX: usize = 4096;
@@ -181,13 +221,22 @@ pub const LIST_TIMEOUT: Duration = Duration::from_secs(5);
 /// One middleware, one phase.
 pub const MIDDLEWARE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How long a host may take to answer sampling or roots: a person may have to agree.
-pub const HOST_REQUEST_TIMEOUT: Duration = Duration::from_secs(600);
+/// Default for `--input-timeout`: how long a host may take to answer a question, or to come back
+/// with the answer; a person may have to think.
+pub const INPUT_TIMEOUT: Duration = Duration::from_secs(600);
+
+/// Default for `--cancel-grace`: what a cancelled call gets to end by itself before the tool process
+/// that ignores it is restarted.
+pub const CANCEL_GRACE: Duration = Duration::from_secs(5);
 
 /// After a cancel the next request waits this long for the cancelled one's answer. Published
 /// SDKs that never answer a cancelled call would otherwise block; those that do not read while a
 /// handler runs must not find the next request in the handler's hands.
 pub const CANCEL_HOLD: Duration = Duration::from_millis(250);
+
+/// What a tool process that may be stuck gets to answer a call to no tool at all, which takes it no
+/// time.
+pub const PROBE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Default for `--grace`: what running calls get when the host is gone.
 pub const GRACE: Duration = Duration::from_secs(1);

@@ -57,6 +57,7 @@ fn capabilities_are_declared_whether_or_not_there_is_something_to_list() {
             "prompts": {"listChanged": true},
             "logging": {},
             "completions": {},
+            "tasks": {"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}},
         })
     );
     assert_eq!(trio.host.ask("tools/list", Value::Null), json!({"tools": []}));
@@ -170,7 +171,7 @@ fn no_absent_field_is_sent_as_null() {
 #[test]
 fn an_unknown_method_is_an_error_and_an_unknown_notification_is_nothing() {
     let mut trio = Trio::new(&["any"]);
-    for method in ["no/such", "server/discover", "tasks/list", "initialized", ""] {
+    for method in ["no/such", "server/discover", "tasks/update", "initialized", ""] {
         let error = trio.host.ask_for_error(method, json!({}));
         assert_eq!(error["code"], -32601, "{method}: {error}");
         assert!(error["message"].as_str().unwrap().contains(method), "{error}");

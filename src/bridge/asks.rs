@@ -3,16 +3,16 @@
 use std::time::Instant;
 
 use crate::ids::{AskId, CallId, Generation};
-use crate::limits::{CANCEL_HOLD, LIST_TIMEOUT, MIDDLEWARE_TIMEOUT};
+use crate::limits::{LIST_TIMEOUT, MIDDLEWARE_TIMEOUT};
 use crate::log::Level;
 use crate::wire::call::call_frame;
 use crate::wire::frame;
 use crate::wire::protomcp::{
-    CancelRequest, Envelope, ListPromptsRequest, ListResourceTemplatesRequest, ListResourcesRequest,
+    CallToolRequest, Envelope, ListPromptsRequest, ListResourceTemplatesRequest, ListResourcesRequest,
     envelope::Msg,
 };
 
-use super::call::{ListKind, Stage, Work};
+use super::call::{Asker, ListKind, Stage, Work};
 use super::process::Ask;
 use super::{Bridge, Output, Outputs, log};
 
@@ -28,7 +28,24 @@ impl Bridge {
     /// Sends a request for a call to its process.
     pub(super) fn ask(&mut self, id: CallId, msg: Msg, until: Option<Instant>, out: &mut Outputs) {
         if let Some((generation, request_id)) = self.open_ask(id, until) {
-            self.tell(generation, request_id, msg, out);
+            self.tell_traced(id, generation, request_id, msg, out);
+        }
+    }
+
+    /// Sends a request with the trace context of its call.
+    fn tell_traced(
+        &mut self,
+        id: CallId,
+        generation: Generation,
+        request_id: String,
+        msg: Msg,
+        out: &mut Outputs,
+    ) {
+        let meta = self.calls.get(&id).and_then(|call| call.meta.as_ref());
+        let trace_json = meta.map_or_else(String::new, |meta| meta.trace_json.clone());
+        if self.processes.contains_key(&generation) {
+            let envelope = Envelope { request_id, trace_json, msg: Some(msg), ..Envelope::default() };
+            out.push(Output::Tool { generation, frame: frame::encode(&envelope) });
         }
     }
 
@@ -38,9 +55,21 @@ impl Bridge {
         let Some(call) = self.calls.get_mut(&id) else { return };
         call.stage = Stage::Running;
         let Work::Tool(tool_call) = &mut call.work else { return };
-        let token = if tool_call.progress_token.is_some() { request_id.as_str() } else { "" };
-        let frame = call_frame(&request_id, &tool_call.name, &tool_call.arguments, token);
-        if tool_call.chain.is_empty() {
+        // What a task says of how far it is is looked at, whether its host asked for progress or not.
+        let wants_progress = tool_call.progress_token.is_some() || matches!(call.asker, Asker::Task(_));
+        let token = if wants_progress { request_id.as_str() } else { "" };
+        let trace = call.meta.as_ref().map_or("", |meta| &meta.trace_json);
+        if let Some(given) = call.given.take() {
+            let msg = Msg::CallTool(CallToolRequest {
+                name: tool_call.name.clone(),
+                arguments_json: tool_call.arguments.clone(),
+                progress_token: token.to_owned(),
+                input: Some(given),
+            });
+            return self.tell_traced(id, generation, request_id, msg, out);
+        }
+        let frame = call_frame(&request_id, &tool_call.name, &tool_call.arguments, token, trace);
+        if tool_call.chain.is_empty() && !call.is_askable {
             tool_call.arguments = String::new();
         }
         out.push(Output::Tool { generation, frame });
@@ -63,7 +92,7 @@ impl Bridge {
         let place = self.calls.get_mut(&id)?.place.as_mut()?;
         let process = self.processes.get_mut(&place.generation)?;
         place.ask = Some(ask);
-        process.asks.insert(ask, Ask { call: Some(id), until });
+        process.asks.insert(ask, Ask { call: Some(id), until, holds_slot: true, is_probe: false });
         Some((place.generation, ask.0.to_string()))
     }
 
@@ -72,6 +101,9 @@ impl Bridge {
     pub(super) fn take_ask(&mut self, generation: Generation, request_id: &str) -> Option<Ask> {
         let id = AskId(request_id.parse().ok()?);
         let ask = self.processes.get_mut(&generation)?.asks.remove(&id)?;
+        if !ask.holds_slot {
+            return Some(ask);
+        }
         match ask.call.and_then(|call| self.calls.get_mut(&call)).and_then(|call| call.place.as_mut()) {
             Some(place) => place.ask = None,
             // Nobody waits for this one any more, so its slot is free with it.
@@ -87,18 +119,6 @@ impl Bridge {
         }
     }
 
-    /// Nobody wants this answer any more. The process is told, and keeps the slot until it
-    /// answers; a published SDK may never do so, see [`CANCEL_HOLD`].
-    pub(super) fn orphan(&mut self, generation: Generation, id: AskId, now: Instant, out: &mut Outputs) {
-        let Some(process) = self.processes.get_mut(&generation) else { return };
-        let Some(ask) = process.asks.get_mut(&id) else { return };
-        let hold = if process.announced { self.config.call_timeout } else { CANCEL_HOLD };
-        ask.call = None;
-        ask.until = Some(now + hold);
-        let cancel = Msg::Cancel(CancelRequest { request_id: id.0.to_string() });
-        self.tell(generation, String::new(), cancel, out);
-    }
-
     /// One request of ours took too long.
     pub(super) fn ask_timed_out(
         &mut self,
@@ -109,11 +129,14 @@ impl Bridge {
     ) {
         let Some(process) = self.processes.get_mut(&generation) else { return };
         let Some(ask) = process.asks.get_mut(&id) else { return };
-        let Some(call_id) = ask.call else {
-            process.asks.remove(&id);
-            return self.release(generation);
-        };
+        let Some(call_id) = ask.call else { return self.orphan_timed_out(generation, id, now, out) };
         let Some(call) = self.calls.get(&call_id) else { return };
+        if call.remote.is_some() && !matches!(call.stage, Stage::After(_)) {
+            if !ask.holds_slot {
+                process.asks.remove(&id);
+            }
+            return self.look_timed_out(call_id, now, out);
+        }
         match (call.stage, &call.work) {
             (Stage::Before(index) | Stage::After(index), Work::Tool(tool_call)) => {
                 let name = tool_call.chain.get(index).map_or("", String::as_str);

@@ -1,21 +1,23 @@
 //! One request of a host that needs the tool process, from its arrival to its answer.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::ids::{AskId, Generation, Route};
 use crate::jsonrpc::message::RequestId;
-use crate::mcp::request::{Complete, RequestMeta};
+use crate::mcp::request::{Complete, RequestMeta, TaskWish};
 use crate::mcp::revision::Revision;
+use crate::mcp::state::Binding;
 use crate::mcp::tool::Tool;
+use crate::wire::protomcp::InputGiven;
 
 use super::job::StoredResult;
+use super::remote::Remote;
 
 /// A call. It is a value, not a thread: a hundred slow tools cost a hundred of these.
 #[derive(Debug)]
 pub(super) struct Call {
-    /// Whom to answer; `None` for a question of the bridge's own.
-    pub(super) reply: Option<Reply>,
+    pub(super) asker: Asker,
     /// What its host understands.
     pub(super) revision: Revision,
     /// What its request said of the host, in the modern era.
@@ -24,8 +26,49 @@ pub(super) struct Call {
     pub(super) stage: Stage,
     /// The process that it holds a slot of, and our open request there.
     pub(super) place: Option<Place>,
-    /// When it is given up.
-    pub(super) until: Instant,
+    /// When it is given up; not while its host thinks, and not while it is a task.
+    pub(super) until: Option<Instant>,
+    /// What was left of its time when its host was asked.
+    pub(super) left: Duration,
+    /// Its host can be asked something, so that it may have to run again.
+    pub(super) is_askable: bool,
+    /// What its host lacks of what the tool wanted to ask: client capabilities, a JSON object.
+    pub(super) missing: Option<&'static str>,
+    /// Until when questions are gathered that go in one answer.
+    pub(super) gathers_until: Option<Instant>,
+    /// How often its host was sent away with questions; a state is good for one return.
+    pub(super) round: u32,
+    /// What its states are bound to.
+    pub(super) binding: Option<Binding>,
+    /// How often its tool asked without waiting.
+    pub(super) rounds: u32,
+    /// What the tool is given when it is called again.
+    pub(super) given: Option<InputGiven>,
+    /// It goes on as a task of the tool process.
+    pub(super) remote: Option<Remote>,
+}
+
+/// Whom a call is for.
+#[derive(Clone, Debug)]
+pub(super) enum Asker {
+    /// A host that waits for the answer.
+    Host(Reply),
+    /// A host that was told a question of the call, and has to come back with the answer.
+    Away,
+    /// A task, which keeps the answer.
+    Task(u64),
+    /// Nobody: it is a question of the bridge's own.
+    Bridge,
+}
+
+impl Asker {
+    /// The host that waits.
+    pub(super) fn reply(&self) -> Option<&Reply> {
+        match self {
+            Asker::Host(reply) => Some(reply),
+            Asker::Away | Asker::Task(_) | Asker::Bridge => None,
+        }
+    }
 }
 
 /// Whom an answer goes to.
@@ -60,18 +103,22 @@ pub(super) enum Work {
     Prompt { name: String, arguments: String },
     /// `completion/complete`.
     Complete(Complete),
+    /// `tasks/result`: the end of a task is waited for.
+    TaskResult(u64),
 }
 
 /// What `tools/call` wants.
 #[derive(Debug)]
 pub(super) struct ToolCall {
     pub(super) name: String,
-    /// A JSON object; given away once it is sent, unless middleware still needs it.
+    /// A JSON object; given away once it is sent, unless it is needed once more.
     pub(super) arguments: String,
     /// The host's token as it was spelled.
     pub(super) progress_token: Option<Box<str>>,
     /// The last progress that the host got; it must rise.
     pub(super) progress: Option<i64>,
+    /// That it shall be a task, as revision 2025-11-25 says it.
+    pub(super) wish: Option<TaskWish>,
     /// The tool as declared by the process that runs it.
     pub(super) tool: Option<Arc<Tool>>,
     /// The names of the middleware that it began with, in the order of the before phase.
@@ -104,17 +151,51 @@ pub(super) enum Stage {
     After(usize),
     /// A worker spells the result; the slot is free again.
     Job,
+    /// The host is asked so many things, and then the tool is called again.
+    Asking(usize),
+    /// It is a task of the tool process, which is looked at now and then.
+    Remote,
+    /// It needs nothing of the tool process, only the end of a task.
+    Watching,
 }
 
 impl Call {
-    /// Bytes that it keeps while it waits; they do not change until it begins.
+    /// A call that has not begun.
+    pub(super) fn new(asker: Asker, revision: Revision, meta: Option<Box<RequestMeta>>, work: Work) -> Self {
+        Self {
+            asker,
+            revision,
+            meta,
+            work,
+            stage: Stage::Waiting,
+            place: None,
+            until: None,
+            left: Duration::ZERO,
+            is_askable: false,
+            missing: None,
+            gathers_until: None,
+            round: 0,
+            binding: None,
+            rounds: 0,
+            given: None,
+            remote: None,
+        }
+    }
+
+    /// The process that works on it.
+    pub(super) fn generation(&self) -> Option<Generation> {
+        let remote = self.remote.as_ref().map(|remote| remote.generation);
+        self.place.map(|place| place.generation).or(remote)
+    }
+
+    /// Bytes that it keeps while it waits; they change only when it becomes a task.
     pub(super) fn size(&self) -> usize {
         let work = match &self.work {
             Work::Tool(call) => {
                 call.name.len() + call.arguments.len() + call.progress_token.as_ref().map_or(0, |it| it.len())
             }
             Work::List { cursor, .. } => cursor.as_ref().map_or(0, String::len),
-            Work::Refresh(_) => 0,
+            Work::Refresh(_) | Work::TaskResult(_) => 0,
             Work::Read { uri } => uri.len(),
             Work::Prompt { name, arguments } => name.len() + arguments.len(),
             Work::Complete(complete) => {
@@ -124,7 +205,7 @@ impl Call {
                     + complete.context_arguments_json.len()
             }
         };
-        size_of::<Self>() + work + self.reply.as_ref().map_or(0, |reply| reply.id.as_str().len())
+        size_of::<Self>() + work + self.asker.reply().map_or(0, |reply| reply.id.as_str().len())
     }
 
     /// What it is, for a person.
@@ -140,6 +221,7 @@ impl Call {
             Work::Read { uri } => format!("the resource \"{uri}\""),
             Work::Prompt { name, .. } => format!("the prompt \"{name}\""),
             Work::Complete(complete) => format!("completions of \"{}\"", complete.argument_name),
+            Work::TaskResult(_) => "the result of a task".to_owned(),
         }
     }
 }

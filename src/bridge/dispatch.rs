@@ -10,16 +10,32 @@ use crate::ids::{CallId, Generation};
 use crate::jsonrpc::message::RpcError;
 use crate::mcp::request::Era;
 use crate::mcp::{error, revision};
-use crate::wire::protomcp::{CompletionRequest, GetPromptRequest, ReadResourceRequest, envelope::Msg};
+use crate::wire::protomcp::{
+    CompletionRequest, GetPromptRequest, InputGiven, ReadResourceRequest, envelope::Msg,
+};
 
-use super::call::{Call, ListKind, Place, Reply, Stage, Work};
+use super::call::{Asker, Call, ListKind, Place, Reply, Stage, Work};
 use super::process::Process;
+use super::timers::Due;
 use super::{Bridge, Outputs};
 
 impl Bridge {
     /// Takes in a request that needs the tool process. It begins at the end of this input if it
     /// can; what needs no slot is answered here.
     pub(super) fn admit(&mut self, reply: Reply, era: Era, work: Work, now: Instant, out: &mut Outputs) {
+        self.admit_with(reply, era, work, None, now, out);
+    }
+
+    /// The same for a request that came again, with what its tool is given.
+    pub(super) fn admit_with(
+        &mut self,
+        reply: Reply,
+        era: Era,
+        work: Work,
+        given: Option<InputGiven>,
+        now: Instant,
+        out: &mut Outputs,
+    ) {
         if let Some(shutdown) = &self.shutdown {
             let text = format!("pmcp is ending ({}) and takes no more requests", shutdown.reason);
             return self.answer_error(&reply, &RpcError::internal(text), out);
@@ -34,30 +50,43 @@ impl Bridge {
         let id = CallId(self.next_id());
         let Some(session) = self.sessions.get_mut(&reply.route.session) else { return };
         session.in_flight.insert(reply.id.clone(), id);
-        let (revision, meta) = match era {
-            Era::Handshake => (session.revision, None),
-            Era::Modern(meta) => (revision::MODERN, Some(meta)),
+        let (revision, capabilities, meta) = match era {
+            Era::Handshake => (session.revision, session.capabilities, None),
+            Era::Modern(meta) => (revision::MODERN, meta.capabilities, Some(meta)),
         };
-        let call = Call {
-            revision,
-            meta,
-            reply: Some(reply),
-            work,
-            stage: Stage::Waiting,
-            place: None,
-            until: now + self.config.call_timeout,
-        };
+        let mut call = Call::new(Asker::Host(reply), revision, meta, work);
+        call.is_askable = capabilities.is_askable();
+        call.given = given;
         let serving = self.serving.filter(|_| !self.needs_slot(&call));
-        self.wait(id, call);
+        self.wait(id, call, now);
+        self.as_task(id, now, out);
         if let Some(generation) = serving {
             self.begin(id, generation, now, out);
         }
     }
 
     /// Puts a call in the line.
-    pub(super) fn wait(&mut self, id: CallId, call: Call) {
+    pub(super) fn wait(&mut self, id: CallId, call: Call, now: Instant) {
         self.waiting.push(id, call.size());
         self.calls.insert(id, call);
+        self.set_until(id, Some(now + self.config.call_timeout));
+    }
+
+    /// Takes in a request that needs nothing of the tool process but time.
+    pub(super) fn watch(&mut self, reply: Reply, work: Work) {
+        let id = CallId(self.next_id());
+        let Some(session) = self.sessions.get_mut(&reply.route.session) else { return };
+        session.in_flight.insert(reply.id.clone(), id);
+        let mut call = Call::new(Asker::Host(reply), session.revision, None, work);
+        call.stage = Stage::Watching;
+        self.calls.insert(id, call);
+    }
+
+    /// Sets when a call is given up.
+    pub(super) fn set_until(&mut self, id: CallId, until: Option<Instant>) {
+        let Some(call) = self.calls.get_mut(&id) else { return };
+        self.timers.set(id, Due::Answer, call.until, until);
+        call.until = until;
     }
 
     /// Whether the serving process has to do something for this call. What it does not have to
@@ -78,7 +107,7 @@ impl Bridge {
     /// needs it is started for a host's call, not for a question of our own.
     pub(super) fn pump(&mut self, now: Instant, out: &mut Outputs) {
         if self.serving.is_none() && self.restart.is_down() && self.shutdown.is_none() {
-            let is_asked = |id: &CallId| self.calls.get(id).is_some_and(|call| call.reply.is_some());
+            let is_asked = |id: &CallId| self.calls.get(id).is_some_and(|call| call.asker.reply().is_some());
             if self.waiting.ids().iter().any(is_asked) {
                 self.start(now, out);
             }
@@ -95,6 +124,7 @@ impl Bridge {
     /// serve.
     pub(super) fn begin_without_slots(&mut self, generation: Generation, now: Instant, out: &mut Outputs) {
         for id in self.waiting.ids() {
+            self.as_task(id, now, out);
             if self.calls.get(&id).is_some_and(|call| !self.needs_slot(call)) {
                 self.begin(id, generation, now, out);
             }
@@ -115,7 +145,8 @@ impl Bridge {
             }
             Work::Prompt { .. } => self.begin_prompt(id, generation, now, out),
             Work::Read { uri } => {
-                let msg = Msg::ReadResourceRequest(ReadResourceRequest { uri: uri.clone(), input: None });
+                let request = ReadResourceRequest { uri: uri.clone(), input: call.given.take() };
+                let msg = Msg::ReadResourceRequest(request);
                 self.take_slot(id, generation);
                 self.ask(id, msg, None, out);
             }
@@ -130,6 +161,7 @@ impl Bridge {
                 self.take_slot(id, generation);
                 self.ask(id, msg, None, out);
             }
+            Work::TaskResult(_) => {}
         }
     }
 
@@ -138,7 +170,12 @@ impl Bridge {
         let Some(Call { work: Work::Tool(call), .. }) = self.calls.get_mut(&id) else { return };
         let detail = match process.tool(&call.name) {
             Some(tool) if process.tool_list.is_active(&call.name) => {
-                call.tool = Some(tool.clone());
+                let is_again = call.tool.replace(tool.clone()).is_some();
+                if is_again {
+                    // The middleware has seen the arguments already.
+                    self.take_slot(id, generation);
+                    return self.run_tool(id, out);
+                }
                 call.chain = process.chain();
                 self.take_slot(id, generation);
                 return self.before(id, 0, now, out);
@@ -187,11 +224,9 @@ impl Bridge {
         let Some(call) = self.calls.get_mut(&id) else { return };
         call.stage = Stage::Running;
         let Work::Prompt { name, arguments } = &mut call.work else { return };
-        let msg = Msg::GetPromptRequest(GetPromptRequest {
-            name: name.clone(),
-            arguments_json: std::mem::take(arguments),
-            input: None,
-        });
+        let arguments_json = if call.is_askable { arguments.clone() } else { std::mem::take(arguments) };
+        let input = call.given.take();
+        let msg = Msg::GetPromptRequest(GetPromptRequest { name: name.clone(), arguments_json, input });
         self.ask(id, msg, None, out);
     }
 

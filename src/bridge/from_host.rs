@@ -1,6 +1,5 @@
 //! What a host said: requests become answers or calls.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -8,10 +7,11 @@ use crate::ids::{Route, SessionId};
 use crate::jsonrpc::message::{RequestId, RpcError, write_empty_result, write_error, write_result};
 use crate::limits::{SUBSCRIPTION_BYTES_MAX, SUBSCRIPTIONS_MAX};
 use crate::mcp::lifecycle::{write_discover_result, write_initialize_result};
-use crate::mcp::request::{CallTool, Era, HostMessage, Initialize, Notification, Request};
+use crate::mcp::request::{Era, HostMessage, Initialize, Notification, Request};
 use crate::mcp::{error, revision};
 
-use super::call::{Call, ListKind, Reply, ToolCall, Work};
+use super::call::{Asker, Call, ListKind, Reply, ToolCall, Work};
+use super::parked::Again;
 use super::session::BatchEnd;
 use super::{Bridge, Output, Outputs, Sort};
 
@@ -52,7 +52,7 @@ impl Bridge {
                 }
             }
             HostMessage::Notification(notification) => self.notification(route, notification, now, out),
-            HostMessage::Response { id, outcome } => self.host_answered(route.session, id, outcome, out),
+            HostMessage::Response { id, outcome } => self.host_answered(route.session, id, outcome, now, out),
             HostMessage::Invalid { id, error } => self.send_error(route, batch, id.as_ref(), &error, out),
             HostMessage::Batch(_) => {
                 let error = RpcError::invalid_request("a batch must not hold another batch");
@@ -93,6 +93,7 @@ impl Bridge {
         let Some(session) = self.sessions.get_mut(&reply.route.session) else { return };
         // A modern request tells nothing of the session that may live beside it.
         session.live |= session.initialized && era == Era::Handshake;
+        let mut retry = None;
         let work = match request {
             Request::Initialize(initialize) => return self.initialize(&reply, &initialize, out),
             Request::Ping => return self.answer_empty(&reply, out),
@@ -117,42 +118,75 @@ impl Bridge {
                 session.subscriptions.remove(&uri);
                 return self.answer_empty(&reply, out);
             }
-            Request::ReadResource { retry: Some(_), .. }
-            | Request::GetPrompt { retry: Some(_), .. }
-            | Request::CallTool(CallTool { retry: Some(_), .. }) => {
-                let error = RpcError::invalid_params("this requestState is not one of ours");
-                return self.answer_error(&reply, &error, out);
-            }
             Request::ListTools { cursor } => Work::List { kind: ListKind::Tools, cursor },
             Request::ListResources { cursor } => Work::List { kind: ListKind::Resources, cursor },
             Request::ListResourceTemplates { cursor } => Work::List { kind: ListKind::Templates, cursor },
             Request::ListPrompts { cursor } => Work::List { kind: ListKind::Prompts, cursor },
-            Request::ReadResource { uri, .. } => Work::Read { uri },
-            Request::GetPrompt { name, arguments, .. } => {
+            Request::ReadResource { uri, retry: again } => {
+                retry = again;
+                Work::Read { uri }
+            }
+            Request::GetPrompt { name, arguments, retry: again } => {
+                retry = again;
                 Work::Prompt { name, arguments: arguments.into_owned() }
             }
             Request::Complete(complete) => Work::Complete(complete),
-            Request::CallTool(call) => Work::Tool(ToolCall {
-                name: call.name,
-                arguments: call.arguments.into_owned(),
-                progress_token: call.progress_token,
-                progress: None,
-                tool: None,
-                chain: Arc::default(),
-                result: None,
-            }),
+            Request::CallTool(call) => {
+                retry = call.retry;
+                // Revisions without tasks in their core have no such member.
+                let wish = call.task.filter(|_| era == Era::Handshake && session.revision.has_core_tasks());
+                Work::Tool(ToolCall {
+                    name: call.name,
+                    arguments: call.arguments.into_owned(),
+                    progress_token: call.progress_token,
+                    progress: None,
+                    wish,
+                    tool: None,
+                    chain: Arc::default(),
+                    result: None,
+                })
+            }
             Request::Discover => return self.discover(&reply, out),
             Request::Listen(filter) => return self.listen(reply, filter, out),
-            Request::TaskGet { .. }
+            request @ (Request::TaskGet { .. }
             | Request::TaskUpdate { .. }
             | Request::TaskCancel { .. }
             | Request::TaskResult { .. }
-            | Request::TaskList { .. } => {
-                let error = RpcError::method_not_found(request.method());
-                return self.answer_error(&reply, &error, out);
+            | Request::TaskList { .. }) => {
+                let is_modern = era != Era::Handshake;
+                if !is_modern && !session.revision.has_core_tasks() {
+                    let error = RpcError::method_not_found(request.method());
+                    return self.answer_error(&reply, &error, out);
+                }
+                return self.task_request(reply, is_modern, request, now, out);
             }
         };
-        self.admit(reply, era, work, now, out);
+        match (retry, era) {
+            (Some(retry), Era::Modern(meta)) => {
+                self.came_back(Again { reply, meta, work, retry }, now, out);
+            }
+            (_, era) => self.admit(reply, era, work, now, out),
+        }
+    }
+
+    fn task_request(
+        &mut self,
+        reply: Reply,
+        is_modern: bool,
+        request: Request<'_>,
+        now: Instant,
+        out: &mut Outputs,
+    ) {
+        match request {
+            Request::TaskGet { id } => self.get_task(&reply, is_modern, &id, out),
+            Request::TaskUpdate { id, input_responses } => {
+                self.update_task(&reply, &id, &input_responses, now, out);
+            }
+            Request::TaskCancel { id } => self.cancel_task(&reply, is_modern, &id, now, out),
+            Request::TaskResult { id } => self.task_result(reply, &id, out),
+            Request::TaskList { cursor } => self.list_tasks(&reply, cursor.as_deref(), out),
+            _ => {}
+        }
     }
 
     /// What the modern era has in place of a handshake; it settles nothing.
@@ -200,7 +234,7 @@ impl Bridge {
             out.push(Output::Unanswered(of.listens.remove(at).route()));
         }
         let Some(call) = of.in_flight.get(id).copied() else { return };
-        if let Some(Call { reply: Some(reply), .. }) = self.remove(call, now, out) {
+        if let Some(Call { asker: Asker::Host(reply), .. }) = self.remove(call, now, out) {
             self.no_answer(&reply, out);
         }
     }
@@ -289,24 +323,6 @@ impl Bridge {
                 write(&mut message);
                 out.push(Output::Host { route: Route::session(id), message, sort: Sort::Message });
             }
-        }
-    }
-
-    /// A host answered one of our requests.
-    fn host_answered(
-        &mut self,
-        session: SessionId,
-        id: Option<u64>,
-        outcome: Result<Cow<'_, str>, String>,
-        out: &mut Outputs,
-    ) {
-        match id.and_then(|id| self.host_requests.take(session, id)) {
-            Some(request) => self.deliver(&request, outcome, out),
-            None => super::log(
-                out,
-                crate::log::Level::Debug,
-                "the host answered a request that is not open; the answer was dropped",
-            ),
         }
     }
 }

@@ -5,8 +5,9 @@ use std::time::Instant;
 use crate::ids::{AskId, CallId, Generation};
 use crate::limits::HANDSHAKE_SILENCE;
 use crate::log::Level;
+use crate::mcp::input::Question;
 use crate::mcp::logging;
-use crate::mcp::{completion, notify, prompt, resource, tool as mcp_tool};
+use crate::mcp::{completion, notify, prompt, resource, task as mcp_task, tool as mcp_tool};
 use crate::wire::envelope::Received;
 use crate::wire::protomcp::{
     ActiveToolsResponse, Envelope, LogMessage, ProgressNotification, RegisterMiddlewareRequest,
@@ -14,7 +15,7 @@ use crate::wire::protomcp::{
 };
 
 use super::asks::unasked;
-use super::call::{Call, Stage, Work};
+use super::call::{Asker, Call, Stage, ToolCall, Work};
 use super::process::Phase;
 use super::tool_list::ToolList;
 use super::{Bridge, Output, Outputs, Sort, log};
@@ -126,8 +127,18 @@ impl Bridge {
                     |message, stream| notify::resource_updated(message, &changed.uri, stream),
                 );
             }
-            Msg::SamplingRequest(request) => self.sampling(generation, request_id, &request, now, out),
-            Msg::ListRootsRequest(request) => self.roots(generation, request_id, &request, now, out),
+            Msg::SamplingRequest(request) => {
+                self.asked_by_process(generation, request_id, &Question::Sampling(request), now, out);
+            }
+            Msg::ListRootsRequest(request) => {
+                self.asked_by_process(generation, request_id, &Question::Roots(request), now, out);
+            }
+            Msg::ElicitRequest(request) => {
+                self.asked_by_process(generation, request_id, &Question::Elicit(request), now, out);
+            }
+            Msg::TaskStatusResponse(status) if request_id.is_empty() => {
+                self.task_news(generation, status, now, out);
+            }
             msg => self.answered(generation, &request_id, msg, now, out),
         }
     }
@@ -152,10 +163,12 @@ impl Bridge {
             | Msg::PromptListResponse(_) => {
                 self.listed(generation, id, msg, now, out);
             }
-            Msg::CreateTask(_) => {
-                let text = "the tool answered with a task, and this request was not made as one";
-                self.fail(id, text, now, out);
-            }
+            Msg::InputRequired(required) => self.input_required(id, required, now, out),
+            Msg::CreateTask(task) => match request_id.parse() {
+                Ok(origin) => self.goes_on_as_task(id, AskId(origin), task.task_id, now, out),
+                Err(_) => self.mismatch(id, now, out),
+            },
+            Msg::TaskStatusResponse(status) => self.task_status(id, status, now, out),
             msg => self.finish_other(id, msg, now, out),
         }
     }
@@ -166,6 +179,14 @@ impl Bridge {
             return self.mismatch(id, now, out);
         };
         let revision = *revision;
+        let failure = match &msg {
+            Msg::ReadResourceResponse(response) => response.error.as_ref(),
+            Msg::GetPromptResponse(response) => response.error.as_ref(),
+            _ => None,
+        };
+        if let Some(error) = failure.and_then(|failure| self.error_for_host(id, failure)) {
+            return self.end_with_error(id, &error, now, out);
+        }
         let answer = match (work, msg) {
             (Work::Read { uri }, Msg::ReadResourceResponse(response)) => {
                 let uri = uri.clone();
@@ -283,24 +304,39 @@ impl Bridge {
         let ask = progress.progress_token.parse().ok().map(AskId);
         let process = self.processes.get(&generation);
         let id = ask.and_then(|ask| process?.asks.get(&ask)?.call);
-        let Some(call) = id.and_then(|id| self.calls.get_mut(&id)) else { return };
-        let (Work::Tool(tool_call), Some(reply)) = (&mut call.work, &call.reply) else { return };
-        let Some(token) = &tool_call.progress_token else { return };
-        if tool_call.progress.is_some_and(|last| progress.progress <= last) {
+        let id = id.or_else(|| self.remote_call(generation, ask?));
+        if let Some(id) = id {
+            self.report(id, progress.progress, progress.total, &progress.message, out);
+        }
+    }
+
+    /// Tells how far a call is. A task of the modern era shows it to those who look.
+    pub(super) fn report(&mut self, id: CallId, progress: i64, total: i64, text: &str, out: &mut Outputs) {
+        let Some(call) = self.calls.get_mut(&id) else { return };
+        let Work::Tool(tool_call) = &mut call.work else { return };
+        if tool_call.progress.is_some_and(|last| progress <= last) {
             return;
         }
-        tool_call.progress = Some(progress.progress);
+        tool_call.progress = Some(progress);
+        if let Asker::Task(task) = call.asker {
+            let is_modern = call.meta.is_some();
+            self.task_says(task, mcp_task::progress_text(progress, total, text));
+            if is_modern {
+                return;
+            }
+        }
+        let Some(call) = self.calls.get(&id) else { return };
+        let Work::Tool(ToolCall { progress_token: Some(token), .. }) = &call.work else { return };
+        let route = match &call.asker {
+            Asker::Host(reply) => Some(reply.route),
+            Asker::Task(task) => self.tasks.route(*task, &self.calls),
+            Asker::Away | Asker::Bridge => None,
+        };
+        let Some(route) = route else { return };
+        let task = self.task_name(id);
         let mut message = Vec::new();
-        notify::progress(
-            &mut message,
-            call.revision,
-            token,
-            progress.progress,
-            progress.total,
-            &progress.message,
-            None,
-        );
-        out.push(Output::Host { route: reply.route, message, sort: Sort::Message });
+        notify::progress(&mut message, call.revision, token, progress, total, text, task.as_deref());
+        out.push(Output::Host { route, message, sort: Sort::Message });
     }
 
     /// A log line goes to the sessions that want it. If it can only belong to one call, and that is
@@ -311,7 +347,7 @@ impl Bridge {
         let mut calls =
             process.into_iter().flat_map(|process| process.asks.values()).filter_map(|ask| ask.call);
         if let (Some(only), None) = (calls.next(), calls.next())
-            && let Some(Call { meta: Some(meta), reply: Some(reply), .. }) = self.calls.get(&only)
+            && let Some(Call { meta: Some(meta), asker: Asker::Host(reply), .. }) = self.calls.get(&only)
         {
             if meta.log_level.is_some_and(|wanted| level >= wanted) {
                 let mut line = Vec::new();

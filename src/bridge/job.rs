@@ -42,12 +42,14 @@ pub enum Source {
 /// For whom a result is spelled.
 #[derive(Clone, Debug)]
 pub struct Render {
-    /// The request that is answered.
-    pub id: RequestId,
+    /// The request that is answered; absent if nobody waits, so that only the body is spelled.
+    pub id: Option<RequestId>,
     /// What its host understands.
     pub revision: Revision,
     /// Our name and version, spelled once.
     pub server_json: Arc<str>,
+    /// The task that the call is, where its result has to say so.
+    pub task: Option<Box<str>>,
     /// The tool that was called.
     pub tool: Option<Arc<Tool>>,
     /// What the bridge has to say beside the result.
@@ -55,16 +57,32 @@ pub struct Render {
 }
 
 impl Render {
-    /// The whole answer as one JSON message.
-    pub fn message(&self, answer: &CallAnswer<'_>) -> Vec<u8> {
-        let answer = CallAnswer { note: self.note.as_deref(), ..*answer };
+    /// The whole answer as one JSON message, or the body alone.
+    pub fn message(&self, answer: &CallAnswer<'_>) -> Rendered {
+        let answer = CallAnswer { note: self.note.as_deref(), related_task: self.task.as_deref(), ..*answer };
         let dialect = Dialect { revision: self.revision, server_json: &self.server_json };
-        let mut out = Vec::new();
-        write_result(&mut out, &self.id, |out| {
-            call::write_call_result(out, dialect, self.tool.as_deref(), &answer);
-        });
-        out
+        let mut bytes = Vec::new();
+        let mut is_error = false;
+        let mut body = |out: &mut Vec<u8>| {
+            is_error = call::write_call_result(out, dialect, self.tool.as_deref(), &answer);
+        };
+        match &self.id {
+            Some(id) => write_result(&mut bytes, id, body),
+            None => body(&mut bytes),
+        }
+        Rendered { bytes, is_whole: self.id.is_some(), is_error }
     }
+}
+
+/// A spelled result.
+#[derive(Debug)]
+pub struct Rendered {
+    /// JSON.
+    pub bytes: Vec<u8>,
+    /// A whole message, not the body of a result alone.
+    pub is_whole: bool,
+    /// It says that the tool failed.
+    pub is_error: bool,
 }
 
 /// A call's result that has to outlive the bytes it came in.
@@ -125,8 +143,8 @@ pub struct JobDone {
 /// A job's result.
 #[derive(Debug)]
 pub enum Finished {
-    /// The whole answer as one JSON message.
-    Message(Vec<u8>),
+    /// The answer.
+    Message(Rendered),
     /// To be shown to middleware first.
     Stored(StoredResult),
 }

@@ -34,13 +34,12 @@ impl Listen {
 impl Bridge {
     /// Opens a stream. Its first message says what will be heard on it.
     pub(super) fn listen(&mut self, reply: Reply, mut filter: Filter, out: &mut Outputs) {
-        let Some(session) = self.sessions.get_mut(&reply.route.session) else { return };
+        let Some(session) = self.sessions.get(&reply.route.session) else { return };
         if session.listens.len() >= LISTENS_MAX {
             let text = format!("{LISTENS_MAX} streams are open, which is the limit");
             return self.answer_error(&reply, &RpcError::invalid_params(text), out);
         }
-        // There are no tasks to hear of.
-        filter.task_ids.clear();
+        self.known_tasks(&reply, &mut filter.task_ids);
         let mut message = Vec::new();
         notify::acknowledged(&mut message, &reply.id, &filter);
         out.push(Output::Host { route: reply.route, message, sort: Sort::Message });
@@ -49,7 +48,10 @@ impl Bridge {
             let serving = self.serving.and_then(|generation| self.processes.get(&generation));
             self.seen.tools = serving.map(|process| process.active_tools());
         }
-        session.listens.push(Listen { reply, filter });
+        self.tell_tasks(&reply, &filter.task_ids, out);
+        if let Some(session) = self.sessions.get_mut(&reply.route.session) {
+            session.listens.push(Listen { reply, filter });
+        }
     }
 
     /// Tells every stream that wants to hear it.

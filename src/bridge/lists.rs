@@ -17,7 +17,7 @@ use crate::wire::protomcp::{
 };
 
 use super::asks::unasked;
-use super::call::{Call, ListKind, Stage, Work};
+use super::call::{Asker, Call, ListKind, Stage, Work};
 use super::tool_list::ToolList;
 use super::{Bridge, Outputs, log};
 
@@ -155,12 +155,12 @@ impl Bridge {
 
     /// A process that does not speak a list has an empty one.
     pub(super) fn list_is_silent(&mut self, id: CallId, now: Instant, out: &mut Outputs) {
-        let Some(Call { work: Work::List { kind, .. } | Work::Refresh(kind), reply, .. }) =
+        let Some(Call { work: Work::List { kind, .. } | Work::Refresh(kind), asker, .. }) =
             self.calls.get(&id)
         else {
             return;
         };
-        let (kind, is_refresh) = (*kind, reply.is_none());
+        let (kind, is_refresh) = (*kind, asker.reply().is_none());
         if self.seen.forget(kind) && is_refresh {
             self.notify_list(kind, out);
         }
@@ -305,16 +305,8 @@ impl Bridge {
             .collect();
         for kind in wanted {
             let id = CallId(self.next_id());
-            let call = Call {
-                reply: None,
-                revision: revision::LATEST,
-                meta: None,
-                work: Work::Refresh(kind),
-                stage: Stage::Waiting,
-                place: None,
-                until: now + self.config.call_timeout,
-            };
-            self.wait(id, call);
+            let call = Call::new(Asker::Bridge, revision::LATEST, None, Work::Refresh(kind));
+            self.wait(id, call, now);
         }
     }
 }

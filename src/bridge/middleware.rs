@@ -78,7 +78,11 @@ impl Bridge {
                     format!("rejected: the middleware \"{name}\" made arguments that are not a JSON object");
                 return self.fail(id, &text, now, out);
             }
-            call.arguments = response.arguments_json;
+            let arguments = response.arguments_json;
+            self.binding(id); // It belongs to what the host sent.
+            if let Some(Call { work: Work::Tool(call), .. }) = self.calls.get_mut(&id) {
+                call.arguments = arguments;
+            }
         }
         self.before(id, index + 1, now, out);
     }

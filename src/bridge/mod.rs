@@ -8,8 +8,10 @@
 //! One call goes through these files in this order: `from_host` (a request of a host), `dispatch`
 //! (taken in, waits, begins; `waiting` is the line), `middleware`, `asks` (our requests to the
 //! process), then `from_tool` (what comes back), `results` and `job` (large ones), `ending`. Lists
-//! are in `lists` and `tool_list`, streams of news in `listen`, questions of a tool to its host in
-//! `host_request`. `call` and `session` are what is remembered of each. A crash begins in
+//! are in `lists` and `tool_list`, streams of news in `listen`. What a tool asks its host is in
+//! `questions`; in the modern era its call waits in `parked` for the host's return, and a tool that
+//! does not wait is called again by `stateless`. Calls that nobody waits for are in `tasks`, those
+//! that the tool process runs by itself in `remote`. `call` and `session` are what is remembered of each. A crash begins in
 //! `supervise` (`tool_exited`), which asks `restart` when to go on and `last_words` what to say; a
 //! save begins in `reload`; the end is in `shutdown`. `process` is one life of the tool process.
 //!
@@ -28,27 +30,34 @@ use crate::mcp::lifecycle::ServerInfo;
 use crate::mcp::request::HostMessage;
 use crate::mcp::result::Dialect;
 use crate::mcp::revision::Revision;
+use crate::mcp::state::Key;
 use crate::wire::envelope::Received;
 
 mod asks;
 mod call;
+mod cancel;
 mod dispatch;
 mod ending;
 mod from_host;
 mod from_tool;
-mod host_request;
 pub mod job;
 mod last_words;
 mod listen;
 mod lists;
 mod middleware;
+mod parked;
 mod process;
+mod questions;
 mod reload;
+mod remote;
 mod restart;
 mod results;
 mod session;
 mod shutdown;
+mod stateless;
 mod supervise;
+mod tasks;
+mod timers;
 mod tool_list;
 mod waiting;
 
@@ -58,13 +67,16 @@ mod tests;
 pub use job::{Job, JobDone};
 
 use call::Call;
-use host_request::HostRequests;
 use lists::Seen;
+use parked::Left;
 use process::Process;
+use questions::Questions;
 use reload::Reload;
 use restart::Restart;
 use session::Session;
 use shutdown::Shutdown;
+use tasks::Tasks;
+use timers::{Due, Timers};
 use tool_list::ToolList;
 use waiting::Waiting;
 
@@ -91,6 +103,16 @@ pub struct Config {
     pub exclusive: bool,
     /// What the calls of a replaced process get to finish.
     pub drain: Duration,
+    /// How long a host, and the person in front of it, may take to answer a question.
+    pub input_timeout: Duration,
+    /// How many tasks are kept.
+    pub tasks_max: usize,
+    /// What a cancelled call gets to end by itself.
+    pub cancel_grace: Duration,
+    /// Signs what hosts bring back to us.
+    pub state_key: Key,
+    /// Tells this life of the bridge from all others; of the system's randomness.
+    pub instance: u64,
     /// Seed of the restart jitter.
     pub seed: u64,
 }
@@ -206,7 +228,7 @@ pub enum Output {
         now: bool,
     },
     /// Have a worker run this and hand the result in as [`Input::JobDone`].
-    Job(Job),
+    Job(Box<Job>),
     /// Tell the person on stderr.
     Log(Level, String),
     /// Flush what hosts still have to get, then end with success.
@@ -241,18 +263,23 @@ pub struct Bridge {
     serving: Option<Generation>,
     restart: Restart,
     reload: Reload,
-    /// In the order of their arrival, which is also the order of their deadlines.
+    /// In the order of their arrival.
     calls: BTreeMap<CallId, Call>,
+    timers: Timers,
     waiting: Waiting,
-    host_requests: HostRequests,
+    questions: Questions,
+    left: Left,
+    tasks: Tasks,
+    /// The time since 1970, as far as we were told.
+    wall: Duration,
     seen: Seen,
     shutdown: Option<Shutdown>,
     /// The state of the tool list while nothing serves; the next process takes it over.
     last_tool_list: Option<ToolList>,
     last_served: Option<Generation>,
     last_generation: u64,
-    /// Calls, asks and host requests are numbered together. `calls` and the open host requests are
-    /// in the order of their deadlines because each kind is given one and the same time.
+    /// Calls, asks and questions are numbered together. The open questions are in the order of their
+    /// deadlines because all are given one and the same time.
     last_id: u64,
     /// [`Output::Exit`] was given.
     exited: bool,
@@ -270,8 +297,12 @@ impl Bridge {
             processes: BTreeMap::new(),
             serving: None,
             calls: BTreeMap::new(),
+            timers: Timers::default(),
             waiting: Waiting::default(),
-            host_requests: HostRequests::default(),
+            questions: Questions::default(),
+            left: Left::default(),
+            tasks: Tasks::default(),
+            wall: Duration::ZERO,
             seen: Seen::default(),
             shutdown: None,
             last_tool_list: None,
@@ -313,13 +344,22 @@ impl Bridge {
         self.shut_down(now, out);
     }
 
+    /// What the clock on the wall says: the time since 1970. Tasks tell it to hosts, and states that
+    /// travel expire by it.
+    pub fn set_wall_clock(&mut self, wall: Duration) {
+        self.wall = wall;
+    }
+
     /// When to hand in [`Input::Tick`] if nothing else happens; `None`: never.
     pub fn deadline(&self) -> Option<Instant> {
-        let call = self.calls.first_key_value().map(|(_, call)| call.until);
-        call.into_iter()
+        self.timers
+            .deadline()
+            .into_iter()
             .chain(self.processes.values().filter_map(Process::deadline))
             .chain(self.restart.deadline())
-            .chain(self.host_requests.deadline())
+            .chain(self.questions.deadline())
+            .chain(self.left.deadline())
+            .chain(self.tasks.deadline())
             .chain(self.shutdown.as_ref().and_then(Shutdown::deadline))
             .min()
     }
@@ -328,7 +368,7 @@ impl Bridge {
     /// questions of the tool process must get through, so they keep it open; calls beyond the
     /// bound are then refused.
     pub fn reads_host(&self) -> bool {
-        !self.waiting.is_full() || !self.host_requests.is_empty()
+        !self.waiting.is_full() || !self.questions.is_empty()
     }
 
     /// How results for a host of this revision are spelled.
@@ -343,11 +383,12 @@ impl Bridge {
 
     /// Gives up what has waited too long.
     fn run_due(&mut self, now: Instant, out: &mut Outputs) {
-        while let Some((&id, call)) = self.calls.first_key_value() {
-            if call.until > now {
-                break;
+        while let Some((id, due)) = self.timers.due(now) {
+            match due {
+                Due::Answer => self.call_timed_out(id, now, out),
+                Due::Gathered => self.park(id, out),
+                Due::Look => self.look(id, now, out),
             }
-            self.call_timed_out(id, now, out);
         }
         let due: Vec<(Generation, AskId)> = self
             .processes
@@ -361,8 +402,11 @@ impl Bridge {
         for (generation, ask) in due {
             self.ask_timed_out(generation, ask, now, out);
         }
-        self.host_requests_due(now, out);
+        self.questions_due(now, out);
+        self.left.drop_due(now);
+        self.tasks_due(now, out);
         self.processes_due(now, out);
+        self.stuck_due(now, out);
         if self.restart.is_due(now) {
             self.start(now, out);
         }

@@ -50,6 +50,8 @@ pub(super) struct Process {
     /// It was asked to reload in place; the request, and until when it may take.
     pub(super) reloading: Option<(AskId, Instant)>,
     pub(super) busy: usize,
+    /// A call was cancelled and the process has finished none since: when to do something about it.
+    pub(super) stuck_at: Option<Instant>,
     /// Requests of ours that it has not answered.
     pub(super) asks: BTreeMap<AskId, Ask>,
     /// Its prompts, once it was asked.
@@ -90,6 +92,10 @@ pub(super) struct Ask {
     pub(super) call: Option<CallId>,
     /// When it is given up, if earlier than its call.
     pub(super) until: Option<Instant>,
+    /// The process is busy with it. Looking at a task takes no slot.
+    pub(super) holds_slot: bool,
+    /// It only shows whether the process still works on requests.
+    pub(super) is_probe: bool,
 }
 
 impl Process {
@@ -114,6 +120,7 @@ impl Process {
             opening: None,
             reloading: None,
             busy: 0,
+            stuck_at: None,
             asks: BTreeMap::new(),
             prompts: None,
             silent: BTreeMap::new(),
@@ -209,6 +216,7 @@ impl Process {
             .into_iter()
             .chain(asks)
             .chain(self.drain_until)
+            .chain(self.stuck_at)
             .chain(self.reloading.map(|(_, until)| until))
             .min()
     }

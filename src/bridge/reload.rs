@@ -100,7 +100,7 @@ impl Bridge {
             self.stop_serving(generation);
         }
         let text = format!("the tool process was killed because {cause} (--hot-reload immediate)");
-        let is_placed = |call: &super::Call| call.place.is_some();
+        let is_placed = |call: &super::Call| call.generation().is_some();
         let lost: Vec<CallId> =
             self.calls.iter().filter(|(_, call)| is_placed(call)).map(|(&id, _)| id).collect();
         for id in lost {
@@ -142,10 +142,17 @@ impl Bridge {
 
     /// Lets a process end when it is done with the calls that it has.
     fn retire(&mut self, generation: Generation, now: Instant, out: &mut Outputs) {
+        let works = self.works(generation);
         match self.processes.get_mut(&generation) {
-            Some(process) if process.busy > 0 => process.drain_until = Some(now + self.config.drain),
+            Some(process) if works => process.drain_until = Some(now + self.config.drain),
             _ => self.end_process(generation, "was replaced by a newer one", false, now, out),
         }
+    }
+
+    /// Whether a process has something to do for somebody.
+    pub(super) fn works(&self, generation: Generation) -> bool {
+        self.processes.get(&generation).is_some_and(|process| process.busy > 0)
+            || self.calls.values().any(|call| call.remote.is_some() && call.generation() == Some(generation))
     }
 
     /// A process ended as it was told to; a new one may wait for that.

@@ -76,6 +76,7 @@ impl Bridge {
         now: Instant,
         out: &mut Outputs,
     ) -> Option<CallId> {
+        self.is_not_stuck(generation);
         let Some(ask) = self.take_ask(generation, request_id) else {
             unasked(out, request_id);
             return None;
@@ -99,6 +100,9 @@ impl Bridge {
 
     /// A small result is there.
     fn result(&mut self, id: CallId, answer: &CallAnswer<'_>, now: Instant, out: &mut Outputs) {
+        if let Some(error) = answer.error.and_then(|error| self.error_for_host(id, error)) {
+            return self.end_with_error(id, &error, now, out);
+        }
         let Some(Call { work: Work::Tool(call), .. }) = self.calls.get_mut(&id) else { return };
         if !call.chain.is_empty() {
             call.result = Some(job::store(answer));
@@ -110,12 +114,11 @@ impl Bridge {
     }
 
     fn render(&self, id: CallId) -> Option<Render> {
-        let Call { reply: Some(reply), revision, work: Work::Tool(call), .. } = self.calls.get(&id)? else {
-            return None;
-        };
+        let Call { asker, revision, work: Work::Tool(call), .. } = self.calls.get(&id)? else { return None };
         let note = self.reload.note();
         Some(Render {
-            id: reply.id.clone(),
+            id: asker.reply().map(|reply| reply.id.clone()),
+            task: self.task_name(id).map(String::into_boxed_str),
             revision: *revision,
             server_json: self.server_json.clone(),
             tool: call.tool.clone(),
@@ -135,7 +138,7 @@ impl Bridge {
             self.release(generation);
         }
         let message_max = self.config.message_max;
-        out.push(Output::Job(Job { call: id, generation, source, render, message_max }));
+        out.push(Output::Job(Box::new(Job { call: id, generation, source, render, message_max })));
     }
 
     /// A worker is done.

@@ -27,7 +27,7 @@ impl Shutdown {
 impl Bridge {
     /// A session is over. Its calls are cancelled.
     pub(super) fn session_closed(&mut self, session: SessionId, now: Instant, out: &mut Outputs) {
-        self.withdraw_for_session(session, out);
+        self.withdraw_for_session(session, now, out);
         let Some(session) = self.sessions.remove(&session) else { return };
         for call in session.in_flight.into_values() {
             self.remove(call, now, out);
@@ -36,7 +36,7 @@ impl Bridge {
 
     /// The only host is gone. What it piped in may still be answered.
     pub(super) fn host_left(&mut self, session: SessionId, now: Instant, out: &mut Outputs) {
-        self.withdraw_for_session(session, out);
+        self.withdraw_for_session(session, now, out);
         self.begin_shutdown("the host is gone", now, out);
     }
 
@@ -75,7 +75,7 @@ impl Bridge {
         }
         let Some(shutdown) = &mut self.shutdown else { return };
         if let Some(grace) = shutdown.grace {
-            if self.calls.values().any(|call| call.reply.is_some()) && now < grace {
+            if self.calls.values().any(|call| call.asker.reply().is_some()) && now < grace {
                 return;
             }
             shutdown.grace = None;

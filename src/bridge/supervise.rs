@@ -115,13 +115,13 @@ impl Bridge {
         let Some(process) = self.processes.remove(&generation) else { return };
         let text = death(&process, &self.config.command, how, stderr);
         // The calls that it was working on are lost with it.
-        let is_lost = |call: &Call| call.place.is_some_and(|place| place.generation == generation);
+        let is_lost = |call: &Call| call.generation() == Some(generation);
         let lost: Vec<CallId> =
             self.calls.iter().filter(|(_, call)| is_lost(call)).map(|(&id, _)| id).collect();
         for id in lost {
             self.fail(id, &text, now, out);
         }
-        self.withdraw_for_process(generation, out);
+        self.withdraw_for_process(generation, now, out);
         if process.expected_end || self.reload.starts_after_end {
             return self.reload_after_end(now, out);
         }
@@ -239,7 +239,7 @@ impl Bridge {
                         let response = ReloadResponse { success: false, error };
                         self.reloaded_in_place(generation, response, now, out);
                     } else if let Some(until) = process.drain_until {
-                        if process.busy == 0 {
+                        if !self.works(generation) {
                             self.end_process(generation, "was replaced by a newer one", false, now, out);
                         } else if until <= now {
                             self.end_process(

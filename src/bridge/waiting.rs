@@ -34,6 +34,11 @@ impl Waiting {
         self.bytes -= size;
     }
 
+    /// One that waits takes more or less than before.
+    pub(super) fn resized(&mut self, before: usize, after: usize) {
+        self.bytes = self.bytes - before + after;
+    }
+
     /// All of them, first come first.
     pub(super) fn ids(&self) -> Vec<CallId> {
         self.line.iter().copied().collect()

@@ -73,6 +73,14 @@ pub struct Serve {
     pub start_timeout: Option<Duration>,
     /// `--call-timeout`
     pub call_timeout: Option<Duration>,
+    /// `--input-timeout`
+    pub input_timeout: Option<Duration>,
+    /// `--cancel-grace`
+    pub cancel_grace: Option<Duration>,
+    /// `--tasks-max`
+    pub tasks_max: Option<usize>,
+    /// `--state-key-env`
+    pub state_key_env: Option<String>,
     /// `--grace`
     pub grace: Option<Duration>,
     /// `--hot-reload`
@@ -197,6 +205,10 @@ fn serve(parser: &mut Parser, topic: Topic) -> Result<Command, String> {
             Flag::Format => format = read(parser, flag, format_of)?,
             Flag::StartTimeout => typed.start_timeout = Some(read(parser, flag, bound)?),
             Flag::CallTimeout => typed.call_timeout = Some(read(parser, flag, bound)?),
+            Flag::InputTimeout => typed.input_timeout = Some(read(parser, flag, bound)?),
+            Flag::CancelGrace => typed.cancel_grace = Some(read(parser, flag, quantity::duration)?),
+            Flag::TasksMax => typed.tasks_max = Some(read(parser, flag, quantity::count)?),
+            Flag::StateKeyEnv => typed.state_key_env = Some(text(parser, flag)?),
             Flag::Grace => typed.grace = Some(read(parser, flag, quantity::duration)?),
             Flag::HotReload => typed.hot_reload = Some(read(parser, flag, reload_mode)?),
             Flag::Exclusive => typed.exclusive = true,

@@ -18,7 +18,8 @@ fn served(line: &str) -> Serve {
 #[test]
 fn all_flags_before_and_behind_the_file() {
     let flags = "--runtime uv --cwd /d --env A=b --env C= --env-file e --build-timeout 1s --socket /s --name n --server-version 2 --instructions i.md \
-        --max-message 1M --start-timeout 2s --call-timeout 3m --grace 0 --hot-reload graceful \
+        --max-message 1M --start-timeout 2s --call-timeout 3m --input-timeout 4m --cancel-grace 0 --tasks-max 7 \
+        --state-key-env K --grace 0 --hot-reload graceful \
         --drain 1m --watch *.sql --watch x/ --ignore y --poll 1s --transport stdio --log-level info \
         --auth token:T --auth apikey:K --allow-host h:1 --allow-origin https://o --proxy 10.0.0.0/8 --rate 5/s --max-in-flight 9";
     let expected = Serve {
@@ -38,6 +39,10 @@ fn all_flags_before_and_behind_the_file() {
         message_max: Some(1 << 20),
         start_timeout: Some(Duration::from_secs(2)),
         call_timeout: Some(Duration::from_secs(180)),
+        input_timeout: Some(Duration::from_secs(240)),
+        cancel_grace: Some(Duration::ZERO),
+        tasks_max: Some(7),
+        state_key_env: Some("K".into()),
         grace: Some(Duration::ZERO),
         hot_reload: Some(ReloadMode::Graceful),
         exclusive: false,

@@ -27,6 +27,14 @@ pub enum Flag {
     StartTimeout,
     /// The bound of a call.
     CallTimeout,
+    /// The bound of a host's answer to a question.
+    InputTimeout,
+    /// What a cancelled call gets.
+    CancelGrace,
+    /// How many tasks are kept.
+    TasksMax,
+    /// Where the key is that signs what hosts bring back.
+    StateKeyEnv,
     /// What running calls get at the end.
     Grace,
     /// How changed files come into effect.
@@ -86,7 +94,7 @@ impl Flag {
     ];
 
     /// Those of `run` and `dev`.
-    pub const ALL: [Flag; 32] = [
+    pub const ALL: [Flag; 36] = [
         Flag::Runtime,
         Flag::Cwd,
         Flag::Env,
@@ -99,6 +107,10 @@ impl Flag {
         Flag::BuildTimeout,
         Flag::StartTimeout,
         Flag::CallTimeout,
+        Flag::InputTimeout,
+        Flag::CancelGrace,
+        Flag::TasksMax,
+        Flag::StateKeyEnv,
         Flag::Grace,
         Flag::HotReload,
         Flag::Exclusive,
@@ -140,6 +152,10 @@ impl Flag {
             Flag::Format => "format",
             Flag::StartTimeout => "start-timeout",
             Flag::CallTimeout => "call-timeout",
+            Flag::InputTimeout => "input-timeout",
+            Flag::CancelGrace => "cancel-grace",
+            Flag::TasksMax => "tasks-max",
+            Flag::StateKeyEnv => "state-key-env",
             Flag::Grace => "grace",
             Flag::HotReload => "hot-reload",
             Flag::Exclusive => "exclusive",
@@ -187,9 +203,13 @@ impl Flag {
             Flag::Instructions | Flag::EnvFile => Some("FILE"),
             Flag::MaxMessage => Some("SIZE"),
             Flag::HotReload => Some("MODE"),
+            Flag::TasksMax => Some("N"),
+            Flag::StateKeyEnv => Some("VAR"),
             Flag::BuildTimeout
             | Flag::StartTimeout
             | Flag::CallTimeout
+            | Flag::InputTimeout
+            | Flag::CancelGrace
             | Flag::Grace
             | Flag::Drain
             | Flag::Poll => Some("TIME"),

@@ -101,6 +101,9 @@ mod tests {
             assert_eq!(quantity::duration(default_of(text, "call-timeout")), Ok(limits::CALL_TIMEOUT));
             assert_eq!(quantity::duration(default_of(text, "grace")), Ok(limits::GRACE));
             assert_eq!(quantity::duration(default_of(text, "drain")), Ok(limits::DRAIN));
+            assert_eq!(quantity::duration(default_of(text, "input-timeout")), Ok(limits::INPUT_TIMEOUT));
+            assert_eq!(quantity::duration(default_of(text, "cancel-grace")), Ok(limits::CANCEL_GRACE));
+            assert_eq!(quantity::count(default_of(text, "tasks-max")), Ok(limits::TASKS_MAX));
             assert_eq!(args::reload_mode(default_of(text, "hot-reload")), Ok(ReloadMode::default()));
             assert_eq!(access::in_flight(default_of(text, "max-in-flight")), Ok(limits::IN_FLIGHT));
             assert_eq!(default_of(text, "server-version"), crate::cli::settings::SERVER_VERSION);

@@ -64,6 +64,15 @@ fn nanoseconds(whole: &str, fraction: &str, scale: u128) -> Option<u128> {
     whole.checked_mul(scale)?.checked_add(part)
 }
 
+/// A number of things, at least one. The error is a clause that fits behind "the value".
+pub fn count(text: &str) -> Result<usize, String> {
+    match text.parse::<u32>() {
+        Ok(0) => Err("leaves room for none".into()),
+        Ok(count) => Ok(count as usize),
+        Err(_) => Err("is not a number such as 64".into()),
+    }
+}
+
 /// A size in bytes, or in K, M or G of 1024 each (`512K`, `64M`, `1GiB`). The error is a clause
 /// that fits behind "the value".
 pub fn size(text: &str) -> Result<usize, String> {

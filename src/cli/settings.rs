@@ -1,7 +1,7 @@
 //! What will be done: a typed command and its surroundings become [`Settings`].
 
+use std::ffi::OsString;
 use std::fs;
-use std::hash::{BuildHasher, RandomState};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -9,8 +9,9 @@ use crate::bridge;
 use crate::cli::args::{self, Serve};
 use crate::cli::runtime::{self, Choice, Environment, Language};
 use crate::cli::{project, suggest, watched};
-use crate::limits;
+use crate::limits::{self, STATE_KEY_MIN};
 use crate::mcp::lifecycle::ServerInfo;
+use crate::mcp::state::Key;
 use crate::os::{self, Launch, Settings};
 
 /// What hosts are told when nobody says which version the tools have.
@@ -64,13 +65,16 @@ pub fn make(typed: Serve, here: &Environment) -> Result<Plan, String> {
             flag.long()
         )
     });
+    let state_key = match &typed.state_key_env {
+        Some(name) => state_key(name, here.variables)?,
+        None => Key::new(&random::<32>()?),
+    };
     let settings = Settings {
         bridge: bridge::Config {
             server: ServerInfo {
                 name,
                 version: typed.server_version.unwrap_or_else(|| SERVER_VERSION.into()),
                 instructions,
-                has_tasks: false,
             },
             start_timeout: typed.start_timeout.unwrap_or(limits::START_TIMEOUT),
             build_timeout: choice
@@ -84,8 +88,12 @@ pub fn make(typed: Serve, here: &Environment) -> Result<Plan, String> {
             reload: typed.hot_reload.unwrap_or_default(),
             exclusive: typed.exclusive,
             drain: typed.drain.unwrap_or(limits::DRAIN),
-            // The hasher's keys are what std offers of the system's randomness.
-            seed: RandomState::new().hash_one(std::process::id()),
+            input_timeout: typed.input_timeout.unwrap_or(limits::INPUT_TIMEOUT),
+            tasks_max: typed.tasks_max.unwrap_or(limits::TASKS_MAX),
+            cancel_grace: typed.cancel_grace.unwrap_or(limits::CANCEL_GRACE),
+            state_key,
+            instance: u64::from_ne_bytes(random()?),
+            seed: u64::from_ne_bytes(random()?),
         },
         launch: Launch {
             command: choice.command.clone(),
@@ -110,6 +118,26 @@ pub fn entry(typed: &Serve, here: &Environment) -> Result<PathBuf, String> {
     let words = typed.command.iter().map(|word| here.folder.join(word));
     let mut sources = words.filter(|path| Language::of(path).is_some() && path.is_file());
     Ok(sources.next().unwrap_or_else(|| here.folder.join(program)))
+}
+
+/// The key that several pmcp share.
+fn state_key(name: &str, variables: fn(&str) -> Option<OsString>) -> Result<Key, String> {
+    let secret = variables(name).ok_or_else(|| format!("--state-key-env: the variable {name} is not set"))?;
+    let secret = secret.into_encoded_bytes();
+    if secret.len() < STATE_KEY_MIN {
+        return Err(format!(
+            "--state-key-env: the variable {name} holds {} bytes, and a key must have at least {STATE_KEY_MIN}",
+            secret.len()
+        ));
+    }
+    Ok(Key::new(&secret))
+}
+
+/// Bytes of the system's randomness.
+fn random<const N: usize>() -> Result<[u8; N], String> {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes).map_err(|error| format!("the system gives no randomness: {error}"))?;
+    Ok(bytes)
 }
 
 fn existing_folder(folder: PathBuf) -> Result<PathBuf, String> {
@@ -216,6 +244,7 @@ pub(super) mod tests {
             python: None,
             node: None,
             virtual_env: None,
+            variables: |_| None,
             node_version: |_| None,
         }
     }
@@ -234,12 +263,7 @@ pub(super) mod tests {
         assert_eq!(settings.bridge.command, format!("python3 {}", file.display()));
         assert_eq!(
             settings.bridge.server,
-            ServerInfo {
-                name: "weather".into(),
-                version: "0.0.0".into(),
-                instructions: None,
-                has_tasks: false
-            }
+            ServerInfo { name: "weather".into(), version: "0.0.0".into(), instructions: None }
         );
         assert_eq!(settings.bridge.start_timeout, limits::START_TIMEOUT);
         assert_eq!(settings.bridge.call_timeout, limits::CALL_TIMEOUT);
@@ -274,6 +298,10 @@ pub(super) mod tests {
             message_max: Some(2048),
             start_timeout: Some(Duration::from_secs(2)),
             call_timeout: Some(Duration::from_secs(3)),
+            input_timeout: Some(Duration::from_secs(6)),
+            cancel_grace: Some(Duration::from_secs(7)),
+            tasks_max: Some(8),
+            state_key_env: Some("KEY".into()),
             grace: Some(Duration::from_secs(4)),
             hot_reload: Some(bridge::ReloadMode::Immediate),
             exclusive: true,
@@ -284,6 +312,7 @@ pub(super) mod tests {
             access: Access { insecure: true, ..Access::default() },
             log_level: Some(Level::Error),
         };
+        let here = Environment { variables: |name| (name == "KEY").then(|| "k".repeat(32).into()), ..here };
         let settings = make(typed, &here).unwrap().settings;
         let file = folder.path("home/weather.py").into_os_string();
         assert_eq!(settings.launch.command, ["python3".into(), "-I".into(), file, "-x".into()]);
@@ -298,6 +327,9 @@ pub(super) mod tests {
         assert_eq!(settings.bridge.start_timeout, Duration::from_secs(2));
         assert_eq!(settings.bridge.call_timeout, Duration::from_secs(3));
         assert_eq!(settings.bridge.grace, Duration::from_secs(4));
+        assert_eq!(settings.bridge.input_timeout, Duration::from_secs(6));
+        assert_eq!(settings.bridge.cancel_grace, Duration::from_secs(7));
+        assert_eq!(settings.bridge.tasks_max, 8);
         assert_eq!(settings.bridge.reload, bridge::ReloadMode::Immediate);
         assert!(settings.bridge.exclusive);
         assert_eq!(settings.bridge.drain, Duration::from_secs(5));

@@ -60,13 +60,14 @@ struct Structured<'a> {
 /// Appends the result of `tools/call`, as the host's revision takes it.
 ///
 /// A result that hosts can take passes through as it is: one scan that validates it and one copy,
-/// for which exactly the room is reserved that it takes.
+/// for which exactly the room is reserved that it takes. Says whether the result is that of a call
+/// that failed.
 pub fn write_call_result(
     out: &mut Vec<u8>,
     dialect: Dialect<'_>,
     tool: Option<&Tool>,
     answer: &CallAnswer<'_>,
-) {
+) -> bool {
     let revision = dialect.revision;
     let content = content::normalize(answer.result_json);
     let mut is_error = answer.is_error || answer.error.is_some();
@@ -133,6 +134,7 @@ pub fn write_call_result(
     } else {
         result::close(result, dialect, meta);
     }
+    is_error
 }
 
 /// The structured content to send, if any.

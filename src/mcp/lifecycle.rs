@@ -15,8 +15,6 @@ pub struct ServerInfo {
     pub version: String,
     /// For the model: how the server is meant to be used.
     pub instructions: Option<String>,
-    /// Calls can go on as tasks.
-    pub has_tasks: bool,
 }
 
 impl ServerInfo {
@@ -39,7 +37,7 @@ impl ServerInfo {
 pub fn write_initialize_result(out: &mut Vec<u8>, revision: Revision, server: &ServerInfo) {
     let mut result = Object::open(out);
     result.text("protocolVersion", revision.as_str());
-    write_capabilities(result.member("capabilities"), revision, server.has_tasks);
+    write_capabilities(result.member("capabilities"), revision);
     result.token("serverInfo", &server.to_json());
     if let Some(instructions) = &server.instructions {
         result.text("instructions", instructions);
@@ -54,19 +52,19 @@ pub fn write_discover_result(out: &mut Vec<u8>, dialect: Dialect<'_>, server: &S
     let mut versions = Array::open(result.member("supportedVersions"));
     json::write_str(versions.element(), revision::MODERN.as_str());
     versions.close();
-    write_capabilities(result.member("capabilities"), dialect.revision, server.has_tasks);
+    write_capabilities(result.member("capabilities"), dialect.revision);
     if let Some(instructions) = &server.instructions {
         result.text("instructions", instructions);
     }
     result::close_cacheable(result, dialect);
 }
 
-fn write_capabilities(out: &mut Vec<u8>, revision: Revision, has_tasks: bool) {
+fn write_capabilities(out: &mut Vec<u8>, revision: Revision) {
     let mut capabilities = Object::open(out);
     if revision.has_completions() {
         capabilities.raw("completions", "{}");
     }
-    if has_tasks && revision.is_modern() {
+    if revision.is_modern() {
         let mut extensions = Object::open(capabilities.member("extensions"));
         extensions.raw(task::EXTENSION, "{}");
         extensions.close();
@@ -74,7 +72,7 @@ fn write_capabilities(out: &mut Vec<u8>, revision: Revision, has_tasks: bool) {
     capabilities.raw("logging", "{}");
     capabilities.raw("prompts", r#"{"listChanged":true}"#);
     capabilities.raw("resources", r#"{"subscribe":true,"listChanged":true}"#);
-    if has_tasks && revision.has_core_tasks() {
+    if revision.has_core_tasks() {
         capabilities.raw("tasks", r#"{"list":{},"cancel":{},"requests":{"tools":{"call":{}}}}"#);
     }
     capabilities.raw("tools", r#"{"listChanged":true}"#);
@@ -89,8 +87,7 @@ mod tests {
 
     #[test]
     fn the_oldest_revision_knows_no_completions() {
-        let mut server =
-            ServerInfo { name: "n".into(), version: "1".into(), instructions: None, has_tasks: true };
+        let mut server = ServerInfo { name: "n".into(), version: "1".into(), instructions: None };
         let mut out = Vec::new();
         write_initialize_result(&mut out, Revision::V2024_11_05, &server);
         assert_eq!(
@@ -112,23 +109,17 @@ mod tests {
 
     #[test]
     fn tasks_are_declared_where_they_are_part_of_the_core_and_kept() {
-        let server =
-            ServerInfo { name: "n".into(), version: "1".into(), instructions: None, has_tasks: true };
+        let server = ServerInfo { name: "n".into(), version: "1".into(), instructions: None };
         let text = written(|out| write_initialize_result(out, Revision::V2025_11_25, &server));
         let tasks = r#","tasks":{"list":{},"cancel":{},"requests":{"tools":{"call":{}}}},"tools":"#;
         assert!(text.contains(tasks), "{text}");
-        assert!(!text.contains("extensions"), "{text}");
-        let without = ServerInfo { has_tasks: false, ..server };
-        let text = written(|out| write_initialize_result(out, Revision::V2025_11_25, &without));
-        assert!(!text.contains("tasks"), "{text}");
-        let text = written(|out| write_discover_result(out, MODERN_DIALECT, &without));
         assert!(!text.contains("extensions"), "{text}");
     }
 
     #[test]
     fn discovery_names_the_modern_era_alone() {
         let instructions = Some("Ask.".to_owned());
-        let server = ServerInfo { name: "s".into(), version: "1".into(), instructions, has_tasks: true };
+        let server = ServerInfo { name: "s".into(), version: "1".into(), instructions };
         assert_eq!(server.to_json(), MODERN_DIALECT.server_json);
         let mut out = Vec::new();
         write_discover_result(&mut out, MODERN_DIALECT, &server);

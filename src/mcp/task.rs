@@ -222,6 +222,25 @@ pub fn already_over(id: &str, status: Status) -> RpcError {
     RpcError::invalid_params(format!("The task {} has ended already: it is {status}", shown(id)))
 }
 
+/// A tool that is no task was to be one (2025-11-25, "Tool-Level Negotiation").
+pub fn not_supported(tool: &str) -> RpcError {
+    RpcError::new(-32601, format!("The tool {} does not run as a task: call it without one", shown(tool)))
+}
+
+/// A tool that is always a task was to be called without one (as above).
+pub fn required(tool: &str) -> RpcError {
+    RpcError::new(-32601, format!("The tool {} runs as a task only: call it with one", shown(tool)))
+}
+
+/// How far a task is, for people; empty if nothing is known.
+pub fn progress_text(progress: i64, total: i64, message: &str) -> String {
+    match (total, message) {
+        (_, message) if !message.is_empty() => message.to_owned(),
+        (0, _) => String::new(),
+        (total, _) => format!("{progress} of {total}"),
+    }
+}
+
 /// A time since 1970 in UTC, as RFC 3339 spells it with milliseconds.
 pub fn timestamp(since_1970: Duration) -> String {
     let seconds = since_1970.as_secs();

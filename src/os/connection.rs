@@ -161,7 +161,7 @@ mod tests {
         {
             let mut poll = Poll::new().unwrap();
             let (mut connection, mut peer) = pair(&poll);
-            let frame = call_frame("1", "add", "{}", "");
+            let frame = call_frame("1", "add", "{}", "", "");
             peer.write_all(&frame).unwrap();
             peer.write_all(&frame[..cut]).unwrap();
             drop(peer);
@@ -179,7 +179,7 @@ mod tests {
     fn an_end_after_a_short_read_is_news_of_its_own() {
         let mut poll = Poll::new().unwrap();
         let (mut connection, mut peer) = pair(&poll);
-        peer.write_all(&call_frame("1", "add", "{}", "")).unwrap();
+        peer.write_all(&call_frame("1", "add", "{}", "", "")).unwrap();
         wait(&mut poll, &mut connection);
         assert!(matches!(connection.read(), Progress::Data(_)));
         assert!(!connection.ready.is_readable());
@@ -215,7 +215,7 @@ mod tests {
     fn one_that_takes_nothing_any_more_is_read_to_its_end() {
         let poll = Poll::new().unwrap();
         let (mut connection, mut peer) = pair(&poll);
-        peer.write_all(&call_frame("1", "add", "{}", "")).unwrap();
+        peer.write_all(&call_frame("1", "add", "{}", "", "")).unwrap();
         peer.shutdown(std::net::Shutdown::Read).unwrap();
         connection.send(vec![1; 10]);
         connection.flush(poll.registry());

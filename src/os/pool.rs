@@ -25,7 +25,7 @@ use crate::mcp::request::HostMessage;
 )]
 pub(super) enum Work {
     /// Something that the bridge wants done.
-    Bridge(Job),
+    Bridge(Box<Job>),
     /// A long line of a host becomes a message.
     ParseLine(SessionId, Vec<u8>),
 }

@@ -19,6 +19,7 @@ pub(super) mod tag {
     pub(in crate::wire) const PROMPT_LIST: u32 = 41;
     pub(in crate::wire) const REQUEST_ID: u32 = 14;
     pub(in crate::wire) const NAMESPACE: u32 = 15;
+    pub(in crate::wire) const TRACE_JSON: u32 = 1100;
 
     // CallToolRequest
     pub(in crate::wire) const NAME: u32 = 1;
@@ -192,15 +193,23 @@ fn text<'a>(wire_type: WireType, rest: &mut &'a [u8]) -> Result<&'a str, DecodeE
 }
 
 /// A whole frame that asks the tool process to call a tool; an empty token means that nobody
-/// wants progress. Written without an `Envelope`, since it is made for every call.
-pub fn call_frame(request_id: &str, name: &str, arguments_json: &str, progress_token: &str) -> Vec<u8> {
+/// wants progress, an empty trace that there is none. Written without an `Envelope`, since it is
+/// made for every call.
+pub fn call_frame(
+    request_id: &str,
+    name: &str,
+    arguments_json: &str,
+    progress_token: &str,
+    trace_json: &str,
+) -> Vec<u8> {
     let call = text_len(tag::NAME, name)
         + text_len(tag::ARGUMENTS_JSON, arguments_json)
         + text_len(tag::PROGRESS_TOKEN, progress_token);
     let body = key_len(tag::CALL_TOOL)
         + encoded_len_varint(call as u64)
         + call
-        + text_len(tag::REQUEST_ID, request_id);
+        + text_len(tag::REQUEST_ID, request_id)
+        + text_len(tag::TRACE_JSON, trace_json);
     let mut frame = Vec::with_capacity(HEADER + body);
     frame.extend_from_slice(&u32::try_from(body).unwrap_or(u32::MAX).to_be_bytes());
     encode_key(tag::CALL_TOOL, WireType::LengthDelimited, &mut frame);
@@ -209,6 +218,7 @@ pub fn call_frame(request_id: &str, name: &str, arguments_json: &str, progress_t
     put_text(tag::ARGUMENTS_JSON, arguments_json, &mut frame);
     put_text(tag::PROGRESS_TOKEN, progress_token, &mut frame);
     put_text(tag::REQUEST_ID, request_id, &mut frame);
+    put_text(tag::TRACE_JSON, trace_json, &mut frame);
     frame
 }
 
@@ -451,13 +461,13 @@ mod tests {
     #[test]
     fn a_call_is_one_exact_frame() {
         let long = "x".repeat(100_000);
-        for (request_id, name, arguments, token) in [
-            ("1", "add", "{}", ""),
-            ("", "", "", ""),
-            ("18446744073709551615", "é", &long, "t"),
-            (&long, "a", "", "9"),
+        for (request_id, name, arguments, token, trace) in [
+            ("1", "add", "{}", "", ""),
+            ("", "", "", "", ""),
+            ("18446744073709551615", "é", &long, "t", "{\"traceparent\":\"00\"}"),
+            (&long, "a", "", "9", &long),
         ] {
-            let frame = call_frame(request_id, name, arguments, token);
+            let frame = call_frame(request_id, name, arguments, token, trace);
             assert_eq!(frame.capacity(), frame.len());
             let call = CallToolRequest {
                 name: name.into(),
@@ -466,7 +476,8 @@ mod tests {
                 input: None,
             };
             let msg = Some(Msg::CallTool(call));
-            let envelope = Envelope { request_id: request_id.into(), msg, ..Envelope::default() };
+            let (request_id, trace_json) = (request_id.into(), trace.into());
+            let envelope = Envelope { request_id, trace_json, msg, ..Envelope::default() };
             assert_eq!(frame.len(), encode(&envelope).len());
             assert_eq!(frame[..HEADER], encode(&envelope)[..HEADER]);
             assert_eq!(Envelope::decode(&frame[HEADER..]).unwrap(), envelope);

@@ -1,7 +1,7 @@
 //! What a tool asks of its host.
 
 use super::*;
-use crate::limits::HOST_REQUEST_TIMEOUT;
+use crate::limits::INPUT_TIMEOUT;
 use crate::wire::protomcp::{ListRootsRequest, ListRootsResponse, SamplingRequest, SamplingResponse};
 
 fn sample(call: &str) -> Msg {
@@ -85,7 +85,7 @@ fn nonsense_for_messages_is_refused() {
     );
     assert!(scene.heard().is_empty());
     assert_ne!(sampled(&mut scene).error, "");
-    assert_eq!(scene.bridge.host_requests.deadline(), None);
+    assert_eq!(scene.bridge.questions.deadline(), None);
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn a_host_that_never_answers_is_given_up() {
     let mut scene = Scene::serving(&["a"]);
     scene.tool(1, "s-1", sample(""));
     scene.heard_one();
-    scene.wait(HOST_REQUEST_TIMEOUT);
+    scene.wait(INPUT_TIMEOUT);
     assert_eq!(scene.heard_one()["method"], "notifications/cancelled");
     assert!(sampled(&mut scene).error.contains("did not answer"));
 }

@@ -8,8 +8,12 @@ mod lists;
 mod middleware;
 mod modern;
 mod pair;
+mod parked;
 mod regressions;
 mod reload;
+mod stateless;
+mod stuck;
+mod tasks;
 #[path = "../../../tests/support/transcript.rs"]
 mod transcript;
 
@@ -68,12 +72,7 @@ impl Scene {
     /// The same with a build before each start.
     pub(super) fn building(build_timeout: Option<Duration>) -> Self {
         let config = Config {
-            server: ServerInfo {
-                name: "test".into(),
-                version: "1".into(),
-                instructions: None,
-                has_tasks: false,
-            },
+            server: ServerInfo { name: "test".into(), version: "1".into(), instructions: None },
             start_timeout: Duration::from_secs(30),
             build_timeout,
             call_timeout: Duration::from_secs(300),
@@ -83,6 +82,11 @@ impl Scene {
             reload: ReloadMode::Safe,
             exclusive: false,
             drain: Duration::from_secs(30),
+            input_timeout: Duration::from_secs(600),
+            tasks_max: 4,
+            cancel_grace: Duration::from_secs(5),
+            state_key: Key::new(b"a key for tests, of 32 bytes and more"),
+            instance: 1,
             seed: 1,
         };
         let mut scene = Self {
@@ -132,15 +136,29 @@ impl Scene {
         let waiting: usize =
             bridge.calls.values().filter(|call| call.stage == call::Stage::Waiting).map(Call::size).sum();
         assert_eq!(bridge.waiting.bytes(), waiting, "the bytes of waiting calls are miscounted");
+        let times = |call: &Call| {
+            let looks_at = call.remote.as_ref().and_then(|remote| remote.looks_at);
+            [call.until, call.gathers_until, looks_at].into_iter().flatten().count()
+        };
+        let timed: usize = bridge.calls.values().map(times).sum();
+        assert_eq!(bridge.timers.len(), timed, "a time is left over or forgotten");
+        let (questions, kept) = bridge.questions.bytes();
+        assert_eq!(questions, kept, "the bytes of questions are miscounted");
+        let (tasks, ends, bytes, kept) = bridge.tasks.counts();
+        assert_eq!((tasks, bytes), (ends, kept), "tasks or their bytes are miscounted");
+        for call in bridge.tasks.running() {
+            assert!(bridge.calls.contains_key(&call), "a running task has no call");
+        }
         for process in bridge.processes.values() {
+            let fetched = bridge.calls.values().filter(|call| call.remote.is_some()).count();
             let held = bridge
                 .calls
                 .values()
                 .filter(|call| call.place.is_some_and(|place| place.generation == process.generation))
                 .count();
-            let orphans = process.asks.values().filter(|ask| ask.call.is_none()).count();
+            let orphans = process.asks.values().filter(|ask| ask.call.is_none() && ask.holds_slot).count();
             assert_eq!(process.busy, held + orphans, "slots are miscounted");
-            assert!(process.busy <= process.slots, "more slots are taken than there are");
+            assert!(process.busy <= process.slots + fetched, "more slots are taken than there are");
         }
     }
 

@@ -3,11 +3,10 @@
 use super::*;
 use crate::wire::protomcp::{
     DisableToolsRequest, EnableToolsRequest, LogMessage, ProgressNotification, ResourceChangedNotification,
-    SamplingRequest,
 };
 
 /// What every modern request says, with more of it.
-fn meta(more: Value) -> Value {
+pub(super) fn meta(more: Value) -> Value {
     let mut meta = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientCapabilities": {"sampling": {}}
@@ -18,13 +17,18 @@ fn meta(more: Value) -> Value {
     meta
 }
 
-fn ask(scene: &mut Scene, id: u64, method: &str, mut params: Value) {
+/// The same of a host that offers these capabilities.
+pub(super) fn offering(capabilities: Value) -> Value {
+    meta(json!({"io.modelcontextprotocol/clientCapabilities": capabilities}))
+}
+
+pub(super) fn ask(scene: &mut Scene, id: u64, method: &str, mut params: Value) {
     params["_meta"] = meta(json!({}));
     scene.ask(id, method, params);
 }
 
 /// A process serves, and no host has said a word.
-fn serving(tools: &[&str]) -> Scene {
+pub(super) fn serving(tools: &[&str]) -> Scene {
     let mut scene = Scene::new();
     scene.started(1);
     scene.handshake(1, tools, 0);
@@ -40,7 +44,7 @@ fn discover_is_answered_at_once_and_settles_nothing() {
     assert_eq!(result["supportedVersions"], json!(["2026-07-28"]));
     assert_eq!(result["_meta"]["io.modelcontextprotocol/serverInfo"]["name"], "test");
     assert!(result["ttlMs"].is_u64() && result["cacheScope"].is_string());
-    assert!(result["capabilities"].get("extensions").is_none(), "nothing is declared that is not served");
+    assert_eq!(result["capabilities"]["extensions"], json!({"io.modelcontextprotocol/tasks": {}}));
     // A host that goes on with the handshake all the same is welcome.
     scene.initialize("2025-11-25");
 }
@@ -157,21 +161,6 @@ fn a_log_line_goes_to_the_call_that_asked_for_it() {
     }
     scene.tool(1, "", log("info"));
     assert_eq!(scene.heard_one()["method"], "notifications/message", "between calls it is the session's");
-}
-
-#[test]
-fn nothing_is_asked_of_a_modern_host() {
-    let mut scene = serving(&["a"]);
-    ask(&mut scene, 1, "tools/call", json!({"name": "a"}));
-    scene.told_one(1);
-    let request = SamplingRequest { messages_json: "[]".into(), ..Default::default() };
-    scene.tool(1, "s", Msg::SamplingRequest(request));
-    assert!(scene.heard().is_empty());
-    let told = scene.told_one(1);
-    assert!(
-        matches!(told.msg, Some(Msg::SamplingResponse(ref it)) if it.error.contains("revision")),
-        "{told:?}"
-    );
 }
 
 #[test]

@@ -349,7 +349,7 @@ fn every_request_has_exactly_one_answer_whatever_happens() {
         let bridge = &story.scene.bridge;
         assert!(bridge.calls.is_empty(), "{:#?}", bridge.calls);
         assert_eq!((bridge.waiting.len(), bridge.waiting.bytes()), (0, 0));
-        assert!(bridge.host_requests.is_empty());
+        assert!(bridge.questions.is_empty());
         for process in bridge.processes.values() {
             assert_eq!((process.busy, process.asks.len()), (0, 0), "{process:#?}");
         }

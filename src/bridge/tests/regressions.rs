@@ -199,7 +199,7 @@ fn questions_end_with_their_call() {
     scene.heard_one();
     scene.tool(1, &told.request_id, Msg::ResourceListResponse(ResourceListResponse::default()));
     assert_eq!(scene.heard().len(), 2, "the answer and the withdrawal");
-    assert!(scene.bridge.host_requests.is_empty());
+    assert!(scene.bridge.questions.is_empty());
 }
 
 /// Once upon a time new code that had learned to list resources was never asked for them.

@@ -27,6 +27,8 @@ pub struct Environment {
     pub node: Option<OsString>,
     /// `VIRTUAL_ENV`
     pub virtual_env: Option<PathBuf>,
+    /// One variable of our own environment.
+    pub variables: fn(&str) -> Option<OsString>,
     /// Asks a Node.js for its major and minor version.
     pub node_version: fn(&Path) -> Option<(u32, u32)>,
 }
@@ -59,6 +61,7 @@ impl Environment {
             python: set("PROTOMCP_PYTHON"),
             node: set("PROTOMCP_NODE"),
             virtual_env: set("VIRTUAL_ENV").map(PathBuf::from),
+            variables: |name| std::env::var_os(name),
             node_version: ask_node,
         })
     }

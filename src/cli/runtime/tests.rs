@@ -13,6 +13,7 @@ fn environment(folder: &Folder) -> Environment {
         python: None,
         node: None,
         virtual_env: None,
+        variables: |_| None,
         node_version: |_| None,
     }
 }

@@ -99,7 +99,7 @@ fn string_rest(bytes: &[u8]) -> usize {
 #[cfg(test)]
 pub(crate) mod proof {
     /// What `write` appends, proven to be one line of valid JSON.
-    pub(crate) fn written(write: impl FnOnce(&mut Vec<u8>)) -> String {
+    pub(crate) fn written<T>(write: impl FnOnce(&mut Vec<u8>) -> T) -> String {
         let mut out = b"before".to_vec();
         write(&mut out);
         let text = String::from_utf8(out).expect("text");

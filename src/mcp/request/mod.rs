@@ -193,6 +193,13 @@ pub struct HostCapabilities {
     pub tasks: bool,
 }
 
+impl HostCapabilities {
+    /// Whether it can be asked anything at all.
+    pub const fn is_askable(&self) -> bool {
+        self.sampling || self.roots || self.elicitation || self.elicitation_url
+    }
+}
+
 /// `tools/call`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallTool<'a> {

@@ -10,7 +10,7 @@
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::AsFd as _;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use mio::event::Event;
 use mio::unix::SourceFd;
@@ -123,6 +123,7 @@ impl EventLoop {
 
     /// Serves until the bridge is done.
     pub(super) fn run(mut self) -> Result<(), Error> {
+        self.tell_time();
         self.hand_in(Input::SessionOpened { session: STDIO, principal: "".into() });
         self.act();
         let mut events = Events::with_capacity(64);
@@ -144,6 +145,7 @@ impl EventLoop {
     /// One turn, after the wait.
     fn turn(&mut self, events: &Events, has_events: bool) {
         self.now = Instant::now();
+        self.tell_time();
         if has_events {
             for event in events {
                 self.note(event);
@@ -164,6 +166,13 @@ impl EventLoop {
             }
         }
         self.act();
+    }
+
+    /// Sets the bridge's clock on the wall. It may jump, so it is looked at in every turn.
+    fn tell_time(&mut self) {
+        if let Ok(wall) = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH) {
+            self.bridge.set_wall_clock(wall);
+        }
     }
 
     /// Gives the bridge something to decide about.

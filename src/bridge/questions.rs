@@ -1,0 +1,381 @@
+//! What tools ask hosts: their model (sampling), their roots, their user (elicitation).
+//!
+//! A question goes to the host whose call it belongs to, never to another. In the handshake era it
+//! is a request of ours on the call's own route. In the modern era there are no such requests: the
+//! call itself is answered with the question and goes on when the host comes back (`parked`); a
+//! task shows it until it is answered (`tasks`).
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use crate::ids::{AskId, CallId, Generation, Route, SessionId};
+use crate::limits::{QUESTION_BYTES_MAX, QUESTIONS_GATHER, QUESTIONS_MAX};
+use crate::mcp::input::{self, Answer, Refusal, Spelled};
+use crate::mcp::request::HostCapabilities;
+use crate::mcp::{notify, revision, revision::Revision};
+
+use super::call::{Asker, Call};
+use super::timers::Due;
+use super::{Bridge, Output, Outputs, Sort};
+
+/// Questions that hosts have not answered, in the order of their deadlines.
+#[derive(Debug, Default)]
+pub(super) struct Questions {
+    open: BTreeMap<u64, Question>,
+    /// Of what is kept to be asked again.
+    bytes: usize,
+}
+
+/// One question.
+#[derive(Debug)]
+pub(super) struct Question {
+    pub(super) id: u64,
+    way: Way,
+    pub(super) from: From,
+    /// On whose behalf, if that is known.
+    pub(super) call: Option<CallId>,
+    /// What names it where a host is asked several things at once.
+    pub(super) key: String,
+    pub(super) spelled: Spelled,
+    /// The task that asks, where messages about it have to say so.
+    task: Option<String>,
+    until: Instant,
+}
+
+/// How a question gets to the host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    /// As a request of ours (handshake era).
+    Request(Route),
+    /// As the answer to its call, or with its task (modern era).
+    Shown,
+}
+
+/// Who wants to know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum From {
+    /// A tool process that waits for the answer, and the id of its request.
+    Process(Generation, String),
+    /// A call whose tool did not wait, under the tool's own key; it is called again with all
+    /// answers (`stateless`).
+    Call(String),
+}
+
+impl Questions {
+    /// The question that was sent to this session as a request of this id.
+    pub(super) fn take(&mut self, session: SessionId, id: u64) -> Option<Question> {
+        match self.open.get(&id)?.way {
+            Way::Request(route) if route.session == session => self.remove(id),
+            _ => None,
+        }
+    }
+
+    pub(super) fn remove(&mut self, id: u64) -> Option<Question> {
+        let question = self.open.remove(&id)?;
+        self.bytes -= question.spelled.size();
+        Some(question)
+    }
+
+    fn insert(&mut self, question: Question) {
+        self.bytes += question.spelled.size();
+        self.open.insert(question.id, question);
+    }
+
+    /// Whether no host owes us an answer to a request.
+    pub(super) fn is_empty(&self) -> bool {
+        self.open.is_empty()
+    }
+
+    /// What is open for a call, first asked first.
+    pub(super) fn of(&self, call: CallId) -> impl Iterator<Item = &Question> {
+        self.open.values().filter(move |question| question.call == Some(call))
+    }
+
+    /// When the oldest is given up.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        self.open.first_key_value().map(|(_, question)| question.until)
+    }
+
+    fn take_where(&mut self, matches: impl Fn(&Question) -> bool) -> Vec<Question> {
+        let ids: Vec<u64> =
+            self.open.values().filter(|question| matches(question)).map(|question| question.id).collect();
+        ids.into_iter().filter_map(|id| self.remove(id)).collect()
+    }
+
+    #[cfg(test)]
+    pub(super) fn bytes(&self) -> (usize, usize) {
+        (self.bytes, self.open.values().map(|question| question.spelled.size()).sum())
+    }
+}
+
+/// Why a question is not asked, for the tool.
+pub(super) type Refused = (Refusal, String);
+
+/// A host that can be asked.
+struct Host {
+    way: Way,
+    revision: Revision,
+    capabilities: HostCapabilities,
+}
+
+impl Bridge {
+    /// The tool process asks something and waits for the answer.
+    pub(super) fn asked_by_process(
+        &mut self,
+        generation: Generation,
+        request_id: String,
+        question: &input::Question,
+        now: Instant,
+        out: &mut Outputs,
+    ) {
+        let call = self.call_that_asks(generation, question);
+        let from = From::Process(generation, request_id.clone());
+        let asked = call.and_then(|call| self.ask_host(call, question, from, None, now, out));
+        if let Err((refusal, text)) = asked {
+            let answer = Answer::refused(question.kind(), refusal, text);
+            self.tell(generation, request_id, answer.into_msg(), out);
+        }
+    }
+
+    /// The call on whose behalf a process asks; `None` if it runs none.
+    fn call_that_asks(
+        &self,
+        generation: Generation,
+        question: &input::Question,
+    ) -> Result<Option<CallId>, Refused> {
+        let what = question.kind().as_str();
+        let unavailable = |text: String| (Refusal::Unavailable, text);
+        let process = self.processes.get(&generation);
+        let process = process.ok_or_else(|| unavailable("this tool process is ending".to_owned()))?;
+        let named = question.call_request_id();
+        if named.is_empty() {
+            let mut calls = process.asks.values().filter_map(|ask| ask.call);
+            let first = calls.next();
+            if calls.next().is_some() {
+                return Err(unavailable(format!(
+                    "several calls are running, and the {what} request does not say to which it belongs (call_request_id)"
+                )));
+            }
+            return Ok(first);
+        }
+        let named = named.parse().ok().map(AskId);
+        let call = named.and_then(|id| process.asks.get(&id)).and_then(|ask| ask.call);
+        let call = call.or_else(|| self.remote_call(generation, named?));
+        call.map(Some).ok_or_else(|| {
+            unavailable(format!("the call that the {what} request belongs to is not running any more"))
+        })
+    }
+
+    /// Asks the host of a call. The key is one of ours if there is none.
+    pub(super) fn ask_host(
+        &mut self,
+        call: Option<CallId>,
+        question: &input::Question,
+        from: From,
+        key: Option<String>,
+        now: Instant,
+        out: &mut Outputs,
+    ) -> Result<(), Refused> {
+        let what = question.kind().as_str();
+        let host = self.host_of(call, what)?;
+        if let Some(required) = question.missing(&host.capabilities) {
+            if let Some(call) = call.and_then(|call| self.calls.get_mut(&call)) {
+                call.missing = Some(required);
+            }
+            let text =
+                format!("the host does not offer {what} (it did not declare the capability {required})");
+            return Err((Refusal::MissingCapability, text));
+        }
+        let spelled = question.spell(host.revision).map_err(|text| (Refusal::Invalid, text))?;
+        let open = self.questions.open.values().filter(|other| other.call == call).count();
+        if open >= QUESTIONS_MAX {
+            let text = format!("{open} questions to the host are open, which is the limit");
+            return Err((Refusal::Unavailable, text));
+        }
+        if self.questions.bytes + spelled.size() > QUESTION_BYTES_MAX {
+            let text = format!("the open questions take more than {QUESTION_BYTES_MAX} bytes");
+            return Err((Refusal::Unavailable, text));
+        }
+        let id = self.next_id();
+        let task = call.and_then(|call| self.task_name(call));
+        if let Way::Request(route) = host.way {
+            let mut message = Vec::new();
+            input::write_host_request(&mut message, id, &spelled, task.as_deref());
+            out.push(Output::Host { route, message, sort: Sort::Message });
+        }
+        let key = key.unwrap_or_else(|| format!("{what}-{id}"));
+        let until = now + self.config.input_timeout;
+        self.questions.insert(Question { id, way: host.way, from, call, key, spelled, task, until });
+        if let Some(call) = call {
+            self.waits_for_host(call, now, out);
+        }
+        Ok(())
+    }
+
+    /// The host that a call belongs to. Without a call it is the only one, if there is just one and
+    /// it can be asked outside a call.
+    fn host_of(&self, call: Option<CallId>, what: &str) -> Result<Host, Refused> {
+        let nobody =
+            || (Refusal::Unavailable, format!("there is no call, so there is no host to ask for {what}"));
+        let gone = || (Refusal::HostGone, "the host is gone".to_owned());
+        let Some(call) = call else {
+            let mut sessions = self.sessions.iter();
+            let (Some((&id, session)), None) = (sessions.next(), sessions.next()) else {
+                return Err(nobody());
+            };
+            let way = Way::Request(Route::session(id));
+            return Ok(Host { way, revision: session.revision, capabilities: session.capabilities });
+        };
+        let call = self.calls.get(&call).ok_or_else(nobody)?;
+        if let Some(meta) = &call.meta {
+            return Ok(Host { way: Way::Shown, revision: revision::MODERN, capabilities: meta.capabilities });
+        }
+        let route = match &call.asker {
+            Asker::Host(reply) => reply.route,
+            Asker::Task(task) => self.tasks.route(*task, &self.calls).ok_or_else(gone)?,
+            Asker::Away | Asker::Bridge => return Err(nobody()),
+        };
+        let session = self.sessions.get(&route.session).ok_or_else(gone)?;
+        Ok(Host { way: Way::Request(route), revision: call.revision, capabilities: session.capabilities })
+    }
+
+    /// A question of a call is open: its time stands still, for a person may have to answer.
+    fn waits_for_host(&mut self, id: CallId, now: Instant, out: &mut Outputs) {
+        let Some(call) = self.calls.get_mut(&id) else { return };
+        let is_modern = call.meta.is_some();
+        match call.asker {
+            Asker::Task(task) => return self.task_changed(task, now, out),
+            // More may follow at once; all of them go in one answer.
+            Asker::Host(_) if is_modern && call.gathers_until.is_none() => {
+                let until = Some(now + QUESTIONS_GATHER);
+                call.gathers_until = until;
+                self.timers.set(id, Due::Gathered, None, until);
+            }
+            _ => {}
+        }
+        let Some(call) = self.calls.get_mut(&id) else { return };
+        if let Some(until) = call.until {
+            call.left = until.saturating_duration_since(now);
+            self.set_until(id, None);
+        }
+    }
+
+    /// A question of a call is over. Its time goes on when that was the last one.
+    fn heard_of_host(&mut self, id: CallId, now: Instant, out: &mut Outputs) {
+        let has_more = self.questions.of(id).next().is_some();
+        let Some(call) = self.calls.get(&id) else { return };
+        let left = call.left;
+        match call.asker {
+            Asker::Task(task) => self.task_changed(task, now, out),
+            Asker::Host(_) if !has_more && call.until.is_none() => self.set_until(id, Some(now + left)),
+            _ => {}
+        }
+    }
+
+    /// A host answered one of our requests.
+    pub(super) fn host_answered(
+        &mut self,
+        session: SessionId,
+        id: Option<u64>,
+        outcome: Result<Cow<'_, str>, String>,
+        now: Instant,
+        out: &mut Outputs,
+    ) {
+        let Some(question) = id.and_then(|id| self.questions.take(session, id)) else {
+            let text = "the host answered a request that is not open; the answer was dropped";
+            return super::log(out, crate::log::Level::Debug, text);
+        };
+        let kind = question.spelled.kind;
+        let answer = match outcome {
+            Ok(raw) => kind.answer(&raw).map_err(|text| (Refusal::Invalid, text)),
+            Err(text) => Err((Refusal::Refused, text)),
+        };
+        let answer = answer.unwrap_or_else(|(refusal, text)| Answer::refused(kind, refusal, text));
+        self.deliver(question, answer, now, out);
+    }
+
+    /// Brings an answer to whoever asked. The question is closed already.
+    pub(super) fn deliver(&mut self, question: Question, answer: Answer, now: Instant, out: &mut Outputs) {
+        match question.from {
+            From::Process(generation, request_id) => {
+                self.tell(generation, request_id, answer.into_msg(), out);
+            }
+            From::Call(key) => {
+                if let Some(call) = question.call {
+                    self.given(call, answer.into_given(key), now, out);
+                }
+            }
+        }
+        if let Some(call) = question.call {
+            self.heard_of_host(call, now, out);
+        }
+    }
+
+    /// Ends the questions of a call that is over; the host need not answer any more.
+    pub(super) fn withdraw_for_call(&mut self, call: CallId, reason: &str, now: Instant, out: &mut Outputs) {
+        if !self.questions.is_empty() {
+            let over = self.questions.take_where(|question| question.call == Some(call));
+            self.withdraw(over, Refusal::Unavailable, reason, now, out);
+        }
+    }
+
+    /// Ends the questions of a tool process that is gone.
+    pub(super) fn withdraw_for_process(&mut self, generation: Generation, now: Instant, out: &mut Outputs) {
+        let is_its = |question: &Question| matches!(question.from, From::Process(of, _) if of == generation);
+        let over = self.questions.take_where(is_its);
+        self.withdraw(over, Refusal::Unavailable, "the tool process ended", now, out);
+    }
+
+    /// Ends the questions to a host that is gone. It hears nothing of it.
+    pub(super) fn withdraw_for_session(&mut self, session: SessionId, now: Instant, out: &mut Outputs) {
+        let is_its = |question: &Question| matches!(question.way, Way::Request(to) if to.session == session);
+        for question in self.questions.take_where(is_its) {
+            let answer = Answer::refused(question.spelled.kind, Refusal::HostGone, "the host is gone");
+            self.deliver(question, answer, now, out);
+        }
+    }
+
+    /// Gives up on hosts that do not answer, and on calls whose hosts do not come back.
+    pub(super) fn questions_due(&mut self, now: Instant, out: &mut Outputs) {
+        if self.questions.deadline().is_none_or(|until| until > now) {
+            return;
+        }
+        let limit = self.config.input_timeout;
+        let reason = format!("the host did not answer within {limit:?} (--input-timeout)");
+        let is_away = |question: &Question| {
+            let call = question.call.and_then(|call| self.calls.get(&call));
+            matches!(call, Some(Call { asker: Asker::Away, .. }))
+        };
+        let over: Vec<(u64, Option<CallId>)> = (self.questions.open.values())
+            .take_while(|question| question.until <= now)
+            .map(|question| (question.id, question.call.filter(|_| is_away(question))))
+            .collect();
+        for (id, away) in over {
+            if let Some(call) = away {
+                self.abandoned(call, &reason, now, out);
+            }
+            let question = self.questions.remove(id);
+            self.withdraw(question.into_iter().collect(), Refusal::Timeout, &reason, now, out);
+        }
+    }
+
+    fn withdraw(
+        &mut self,
+        questions: Vec<Question>,
+        refusal: Refusal,
+        reason: &str,
+        now: Instant,
+        out: &mut Outputs,
+    ) {
+        for question in questions {
+            if let Way::Request(route) = question.way {
+                let mut message = Vec::new();
+                notify::cancelled_host_request(&mut message, question.id, reason, question.task.as_deref());
+                out.push(Output::Host { route, message, sort: Sort::Message });
+            }
+            let answer = Answer::refused(question.spelled.kind, refusal, reason);
+            self.deliver(question, answer, now, out);
+        }
+    }
+}
