@@ -169,3 +169,79 @@ fn resources_and_prompts_are_there() {
     assert_eq!(found["hasMore"], true);
     host.end();
 }
+
+/// The names are the official suite's.
+#[test]
+fn the_conformance_tool_file_has_what_the_suite_looks_for() {
+    let dir = Arc::new(Dir::new());
+    let mut host = Setup::run(&dir).arg(example("conformance")).host();
+    host.initialize();
+    let mut names = |method: &str, list: &str, name: &str| -> Vec<String> {
+        let result = host.ask(method, Value::Null);
+        let listed = result[list].as_array().unwrap();
+        assert!(listed.iter().all(|it| it["description"].is_string()), "{listed:?}");
+        listed.iter().map(|it| it[name].as_str().unwrap().to_owned()).collect()
+    };
+    let tools = names("tools/list", "tools", "name");
+    for name in [
+        "test_simple_text",
+        "test_image_content",
+        "test_audio_content",
+        "test_embedded_resource",
+        "test_multiple_content_types",
+        "test_error_handling",
+        "test_tool_with_progress",
+        "test_tool_with_logging",
+        "test_sampling",
+        "test_elicitation",
+        "test_elicitation_sep1034_defaults",
+        "test_elicitation_sep1330_enums",
+        "test_reconnection",
+        "json_schema_2020_12_tool",
+        "test_missing_capability",
+        "test_streaming_elicitation",
+        "test_logging_tool",
+        "test_trigger_tool_change",
+        "test_input_required_result_elicitation",
+        "test_input_required_result_sampling",
+        "test_input_required_result_list_roots",
+        "test_input_required_result_request_state",
+        "test_input_required_result_multiple_inputs",
+        "test_input_required_result_multi_round",
+        "test_input_required_result_tampered_state",
+        "test_input_required_result_capabilities",
+        "test_custom_header",
+        "greet",
+        "slow_compute",
+        "failing_job",
+        "protocol_error_job",
+        "confirm_delete",
+        "multi_input",
+        "test_tool_with_task",
+    ] {
+        assert!(tools.iter().any(|tool| tool == name), "{name} is not in {tools:?}");
+    }
+    assert!(!tools.iter().any(|tool| tool == "test_dynamic_tool"), "hidden at first");
+    assert_eq!(
+        names("resources/list", "resources", "uri"),
+        ["test://static-text", "test://static-binary", "test://watched-resource"]
+    );
+    assert_eq!(
+        names("resources/templates/list", "resourceTemplates", "uriTemplate"),
+        ["test://template/{id}/data"]
+    );
+    assert_eq!(
+        names("prompts/list", "prompts", "name"),
+        [
+            "test_simple_prompt",
+            "test_prompt_with_arguments",
+            "test_prompt_with_embedded_resource",
+            "test_prompt_with_image",
+            "test_input_required_result_prompt",
+        ]
+    );
+    host.call("test_trigger_tool_change", json!({}));
+    host.notification("notifications/tools/list_changed");
+    assert_eq!(text(&host.call("test_dynamic_tool", json!({}))), "You found me.");
+    host.end();
+}

@@ -269,6 +269,17 @@ pub enum ElicitAction {
     Cancel,
 }
 
+impl ElicitAction {
+    /// The name in the protocol.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Accept => "accept",
+            Self::Decline => "decline",
+            Self::Cancel => "cancel",
+        }
+    }
+}
+
 /// What the host's user answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Elicited {
@@ -284,15 +295,10 @@ impl Elicited {
         if !error.is_empty() || !error_code.is_empty() {
             return Err(ToolError::unanswered(error, error_code, "ELICITATION_FAILED"));
         }
-        let action = match action.as_str() {
-            "accept" => ElicitAction::Accept,
-            "decline" => ElicitAction::Decline,
-            "cancel" => ElicitAction::Cancel,
-            _ => {
-                return Err(ToolError::new("INVALID", format!("an answer can't have the action {action:?}")));
-            }
-        };
-        Ok(Self { action, content_json })
+        let actions = [ElicitAction::Accept, ElicitAction::Decline, ElicitAction::Cancel];
+        let known = actions.into_iter().find(|known| known.as_str() == action);
+        let wrong = || ToolError::new("INVALID", format!("an answer can't have the action {action:?}"));
+        Ok(Self { action: known.ok_or_else(wrong)?, content_json })
     }
 
     /// Whether the user accepted.

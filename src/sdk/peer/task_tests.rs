@@ -24,7 +24,7 @@ fn text(text: &str) -> CallToolResponse {
 }
 
 fn failure(message: &str) -> CallToolResponse {
-    failed_call(ToolError::new("BROKEN", message))
+    failed_call(ToolError::protocol(-32603, message))
 }
 
 /// Ends a task; what is sent is news first and then results.
@@ -214,13 +214,25 @@ fn a_failed_task_says_why() {
 }
 
 #[test]
+fn an_error_of_the_tool_is_a_result() {
+    let mut peer = Peer::new(offer());
+    let (request, id) = task(&mut peer, "1");
+    let broken = failed_call(ToolError::new("BROKEN", "no paper"));
+    let news = status_of(end(&mut peer, &request, broken.clone()), "");
+    assert_eq!((news.state.as_str(), news.message.as_str()), ("completed", "no paper"));
+    assert_eq!(fetch(&mut peer, &id), broken);
+}
+
+#[test]
 fn a_task_cannot_be_answered_with_questions() {
     let mut peer = Peer::new(offer());
     let (request, id) = task(&mut peer, "1");
     let mut steps = Vec::new();
     peer.finish(request, Msg::InputRequired(InputRequired::default()), &mut steps);
-    assert_eq!(status_of(sent(steps), "").state, "failed");
-    assert_eq!(fetch(&mut peer, &id).error.unwrap().error_code, "INVALID");
+    assert_eq!(status_of(sent(steps), "").state, "completed");
+    let result = fetch(&mut peer, &id);
+    assert!(result.is_error);
+    assert_eq!(result.error.unwrap().error_code, "INVALID");
 }
 
 #[test]

@@ -120,14 +120,16 @@ impl Tasks {
                 "a task can't answer with questions; it can ask them while it runs",
             )),
         };
-        // A task that was done in spite of its cancellation is done.
-        status.state = match (result.is_error, cancelled.get()) {
+        let error = result.error.as_ref();
+        // A task that was done in spite of its cancellation is done. An error of the tool is a
+        // result like any other, as the protocol has it; only a protocol error is a failure.
+        status.state = match (result.is_error && cancelled.get(), error) {
+            (true, _) => "cancelled",
+            (false, Some(error)) if error.rpc_code != 0 => "failed",
             (false, _) => "completed",
-            (true, true) => "cancelled",
-            (true, false) => "failed",
         }
         .to_owned();
-        if let Some(error) = &result.error {
+        if let Some(error) = error {
             status.message = shortened(error.message.clone());
         }
         let ended = Ended {
