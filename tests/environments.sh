@@ -59,10 +59,18 @@ protomcp_old() { virtual protomcp-0.3.0 "$here/published/requirements-0.3.0.txt"
 protomcp_new() { virtual protomcp-0.3.1 "$here/published/requirements-0.3.1.txt"; }
 client_python() { virtual client-python "$here/clients/requirements.txt"; }
 
+client_rust() {
+    mkdir -p "$env/client-rust"
+    CARGO_TARGET_DIR=$env/client-rust/target \
+        cargo build --locked --manifest-path "$here/clients/rmcp/Cargo.toml"
+    cp "$env/client-rust/target/debug/pmcp-test-client" "$env/client-rust/host"
+    rm -rf "$env/client-rust/target"
+}
+
 client_node() {
     mkdir -p "$env/client-node"
     cp "$here/clients/package.json" "$here/clients/package-lock.json" "$env/client-node/"
-    cp "$here/clients/host.mjs" "$env/client-node/"
+    cp "$here"/clients/*.mjs "$env/client-node/"
     (cd "$env/client-node" && npm ci --no-audit --no-fund)
 }
 
@@ -111,9 +119,12 @@ else
     done
 fi
 
+make_one client-rust client_rust "$here/clients/rmcp/Cargo.toml" "$here/clients/rmcp/Cargo.lock" \
+    "$here/clients/rmcp/src/main.rs"
+
 if command -v node >/dev/null && command -v npm >/dev/null; then
     make_one client-node client_node "$here/clients/package.json" \
-        "$here/clients/package-lock.json" "$here/clients/host.mjs"
+        "$here/clients/package-lock.json" "$here"/clients/*.mjs
     make_one schemas schemas "$here/schemas/package.json" "$here/schemas/package-lock.json" \
         "$here/schemas/extract.mjs"
 else

@@ -6,6 +6,10 @@ set -eu
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
 env=${PMCP_TEST_ENV:-$here/../../target/env}
 
+if ! [ -d "$1" ]; then
+    echo "schemas: $1 is not there: run the tests with PMCP_TRANSCRIPTS=$1"
+    exit 1
+fi
 if [ -d "$env/schemas/revisions" ]; then
     exec node "$here/check.mjs" "$env/schemas" "$1"
 fi

@@ -8,12 +8,13 @@
 
 use std::collections::BTreeMap;
 use std::process::exit;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use pmcp_bridge::sdk::{
-    Arg, Content, Contents, Error, LogLevel, Messages, Reference, Sampling, Server, ToolChanges, ToolError,
-    ToolResult, json, prompt, resource, resource_template, tool,
+    Arg, Content, Contents, Elicitation, Error, Field, LogLevel, Messages, Reference, Sampling, Server,
+    ToolChanges, ToolError, ToolResult, json, prompt, resource, resource_template, tool,
 };
 
 /// The smallest picture: one black pixel.
@@ -21,6 +22,9 @@ const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\0\0\0
     \0\0\0\nIDATx\xdac`\0\0\0\x02\0\x01\xe5'\xde\xfc\0\0\0\0IEND\xaeB`\x82";
 
 const WAV: &[u8] = b"RIFF$\0\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0@\x1f\0\0\x80>\0\0\x02\0\x10\0data\0\0\0\0";
+
+/// How many calls of `linger` were cancelled.
+static LINGERED: AtomicU32 = AtomicU32::new(0);
 
 const LANGUAGES: [&str; 4] = ["Go", "Python", "Rust", "TypeScript"];
 
@@ -69,6 +73,26 @@ fn plain(server: Server) -> Server {
                 Ok(format!("waited {} ms", wait.as_millis()))
             },
         ))
+        .tool(tool("linger").description("Say that it began, then wait until cancelled").handler(|ctx, _| {
+            ctx.progress(1, 0, "begun");
+            while !ctx.is_cancelled() {
+                sleep(Duration::from_millis(5));
+            }
+            LINGERED.fetch_add(1, Ordering::SeqCst);
+            Ok(())
+        }))
+        .tool(
+            tool("lingered")
+                .description("Wait until as many were cancelled")
+                .arg::<u32>("count", "How many")
+                .handler(|_, args| {
+                    let count = args.get("count")?;
+                    while LINGERED.load(Ordering::SeqCst) < count {
+                        sleep(Duration::from_millis(5));
+                    }
+                    Ok(count)
+                }),
+        )
         .tool(
             tool("big")
                 .description("Return a long text")
@@ -207,6 +231,35 @@ fn asking(server: Server) -> Server {
             let roots = ctx.roots()?;
             Ok(roots.into_iter().map(|root| root.uri).collect::<Vec<_>>().join("\n"))
         }))
+        .tool(
+            tool("order")
+                .description("Ask the user for an order")
+                .arg::<String>("message", "The question")
+                .handler(|ctx, args| {
+                    let answer = ctx.elicit(
+                        Elicitation::form(args.get::<String>("message")?)
+                            .field(Field::text("name").title("Name"))
+                            .field(Field::integer("copies").minimum(1).default(1)),
+                    )?;
+                    if !answer.accepted() {
+                        return Ok("nothing was ordered".to_owned());
+                    }
+                    Ok(format!(
+                        "{} copies for {}",
+                        answer.get::<i64>("copies")?,
+                        answer.get::<String>("name")?
+                    ))
+                }),
+        )
+        .tool(tool("interview").description("Ask the host for everything, one after the other").handler(
+            |ctx, _| {
+                let name: String =
+                    ctx.elicit(Elicitation::form("Who are you?").field(Field::text("name")))?.get("name")?;
+                let said = ctx.sample(Sampling::new().user(format!("I am {name}")).max_tokens(100))?;
+                let roots = ctx.roots()?.len();
+                Ok(format!("{name}; {}; {roots} roots", said.text()))
+            },
+        ))
 }
 
 /// Tools that change which tools there are.
