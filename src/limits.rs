@@ -362,6 +362,29 @@ pub const RATE_CALLERS_MAX: usize = 4096;
 /// another.
 pub const RATE_SWEEP: Duration = Duration::from_secs(1);
 
+/// Longest access token that is looked at: those with many groups and roles take some KiB.
+pub const TOKEN_MAX: usize = 16 * 1024;
+
+/// Longest name of whom a token belongs to, which is kept for as long as they ask; OpenID Connect
+/// has 255 characters.
+pub const TOKEN_SUBJECT_MAX: usize = 512;
+
+/// What the clocks of the issuer and ours may differ by.
+pub const TOKEN_LEEWAY: Duration = Duration::from_secs(60);
+
+/// Tokens that were found good and are known again by their hash: to check a signature takes some
+/// hundred microseconds.
+pub const TOKENS_KNOWN_MAX: usize = 1024;
+
+/// Largest file of the issuer's keys.
+pub const JWKS_MAX: u64 = 256 * 1024;
+
+/// Keys in it. While keys are changed there are two or three.
+pub const JWKS_KEYS_MAX: usize = 64;
+
+/// How often a file that may change is looked at when it is needed.
+pub const FILE_LOOK: Duration = Duration::from_secs(1);
+
 /// Worker threads; with the loop that makes three threads at most.
 pub const WORKERS: usize = 2;
 

@@ -45,6 +45,7 @@ mod sampling;
 mod sdk;
 /// The end: the host goes, a signal comes, a pipe breaks.
 mod shutdown;
+mod signatures;
 /// Which tools are offered, and what the host hears of changes.
 mod tool_list;
 /// Large results on their way from the tool process.

@@ -1,6 +1,7 @@
 //! Who may ask over HTTP: the flags for it, and what they mean together.
 
 use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::cli::flag::Flag;
@@ -8,7 +9,9 @@ use crate::front::http::guard::Rules;
 use crate::front::http::guard::names::{Authority, Names, Origin, Proxy};
 use crate::front::http::guard::rate::Rate;
 use crate::front::http::guard::secret::{Scheme, Secret};
-use crate::limits::{FLAG_RATE_MAX, IN_FLIGHT};
+use crate::front::oauth::{self, keys::Keys, resource::Resource};
+use crate::limits::{FLAG_RATE_MAX, IN_FLIGHT, JWKS_MAX};
+use crate::os::{self, Admission};
 
 /// The flags, as typed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -23,6 +26,14 @@ pub struct Access {
     pub origins: Vec<Origin>,
     /// `--proxy`, each
     pub proxies: Vec<Proxy>,
+    /// `--oauth-issuer`
+    pub issuer: Option<String>,
+    /// `--oauth-audience`, each
+    pub audiences: Vec<String>,
+    /// `--oauth-jwks`
+    pub jwks: Option<PathBuf>,
+    /// `--oauth-scope`, each
+    pub scopes: Vec<String>,
     /// `--rate`
     pub rate: Option<Rate>,
     /// `--max-in-flight`
@@ -49,21 +60,66 @@ impl Access {
             (Flag::AllowHost, !self.hosts.is_empty()),
             (Flag::AllowOrigin, !self.origins.is_empty()),
             (Flag::Proxy, !self.proxies.is_empty()),
+            (Flag::OauthIssuer, self.issuer.is_some()),
+            (Flag::OauthAudience, !self.audiences.is_empty()),
+            (Flag::OauthJwks, self.jwks.is_some()),
+            (Flag::OauthScope, !self.scopes.is_empty()),
             (Flag::Rate, self.rate.is_some()),
             (Flag::MaxInFlight, self.in_flight_max.is_some()),
         ];
         typed.into_iter().find(|(_, is_typed)| *is_typed).map(|(flag, _)| flag)
     }
 
-    /// What the guard will keep to; `variable` looks into our environment.
+    /// Who may ask; `folder` is the one that paths begin at, `variable` looks into our environment.
     ///
     /// # Errors
     /// What can't work, or would let strangers in.
-    pub fn rules(
+    pub fn settle(
         &self,
         reach: Reach<'_>,
+        folder: &Path,
         variable: impl Fn(&str) -> Option<OsString>,
-    ) -> Result<Rules, String> {
+    ) -> Result<Admission, String> {
+        let secrets = self.secrets(variable)?;
+        let oauth = self.oauth(folder)?;
+        if oauth.is_some() && secrets.iter().any(|secret| secret.scheme() == Scheme::Token) {
+            return Err(
+                "--auth token and --oauth-issuer both ask for the header Authorization, and a request has \
+                        one: use --auth apikey beside OAuth"
+                    .into(),
+            );
+        }
+        let is_open = secrets.is_empty() && oauth.is_none() && !self.insecure;
+        if let (Reach::Beyond(address), true) = (reach, is_open) {
+            return Err(format!(
+                "{address} can be reached from other machines: say who may call the tools with --auth \
+                 token:VARIABLE, or --insecure if everybody may"
+            ));
+        }
+        if self.origins.contains(&Origin::Any) && is_open {
+            return Err(
+                "--allow-origin '*' lets every page in a browser call the tools: say who may with --auth \
+                        token:VARIABLE, or --insecure if everybody may"
+                    .into(),
+            );
+        }
+        let rules = Rules {
+            names: Names {
+                loopback: reach == Reach::Loopback,
+                hosts: self.hosts.clone(),
+                origins: self.origins.clone(),
+                proxies: self.proxies.clone(),
+            },
+            secrets,
+            oauth,
+            rate: self.rate,
+            in_flight_max: self.in_flight_max.unwrap_or(IN_FLIGHT),
+        };
+        Ok(Admission { rules, keys: self.jwks.as_ref().map(|path| folder.join(path)) })
+    }
+
+    /// `--auth`
+    fn secrets(&self, variable: impl Fn(&str) -> Option<OsString>) -> Result<Vec<Secret>, String> {
         let mut secrets: Vec<Secret> = Vec::new();
         for (scheme, name) in &self.auth {
             if secrets.iter().any(|secret| secret.scheme() == *scheme) {
@@ -82,31 +138,27 @@ impl Access {
                 .map_err(|problem| format!("--auth: what the variable {name} holds {problem}"))?;
             secrets.push(secret);
         }
-        let is_open = secrets.is_empty() && !self.insecure;
-        if let (Reach::Beyond(address), true) = (reach, is_open) {
-            return Err(format!(
-                "{address} can be reached from other machines: say who may call the tools with --auth \
-                 token:VARIABLE, or --insecure if everybody may"
-            ));
-        }
-        if self.origins.contains(&Origin::Any) && is_open {
-            return Err(
-                "--allow-origin '*' lets every page in a browser call the tools: say who may with --auth \
-                        token:VARIABLE, or --insecure if everybody may"
-                    .into(),
-            );
-        }
-        Ok(Rules {
-            names: Names {
-                loopback: reach == Reach::Loopback,
-                hosts: self.hosts.clone(),
-                origins: self.origins.clone(),
-                proxies: self.proxies.clone(),
-            },
-            secrets,
-            rate: self.rate,
-            in_flight_max: self.in_flight_max.unwrap_or(IN_FLIGHT),
-        })
+        Ok(secrets)
+    }
+
+    /// `--oauth-…`: all of it, or nothing.
+    fn oauth(&self, folder: &Path) -> Result<Option<oauth::Server>, String> {
+        let (issuer, path) = match (&self.issuer, &self.audiences[..], &self.jwks) {
+            (Some(issuer), [_, ..], Some(path)) => (issuer, folder.join(path)),
+            (None, [], None) if self.scopes.is_empty() => return Ok(None),
+            _ => {
+                return Err(
+                    "OAuth needs --oauth-issuer URL, --oauth-audience URI and --oauth-jwks FILE, all three"
+                        .into(),
+                );
+            }
+        };
+        let resource = Resource::new(issuer, &self.audiences, &self.scopes)?;
+        let bytes = os::read_file(&path, JWKS_MAX)
+            .map_err(|error| format!("--oauth-jwks: {} can't be read: {error}", path.display()))?;
+        let keys =
+            Keys::read(&bytes).map_err(|problem| format!("--oauth-jwks: {} {problem}", path.display()))?;
+        Ok(Some(oauth::Server::new(resource, keys)))
     }
 }
 
@@ -174,8 +226,12 @@ mod tests {
         Access { auth: auth.iter().map(|text| super::auth(text).expect(text)).collect(), ..Access::default() }
     }
 
+    fn settle(access: &Access, reach: Reach) -> Result<Admission, String> {
+        access.settle(reach, Path::new("/nowhere"), environment)
+    }
+
     fn problem(access: &Access, reach: Reach) -> String {
-        access.rules(reach, environment).expect_err("a problem")
+        settle(access, reach).expect_err("a problem")
     }
 
     #[test]
@@ -187,23 +243,23 @@ mod tests {
         }
         let twice = problem(&access(&["token:TOKEN", "apikey:KEY", "token:KEY"]), Reach::Loopback);
         assert!(twice.contains("--auth token") && twice.contains("Authorization"), "{twice}");
-        let both = access(&["token:TOKEN", "apikey:KEY"]).rules(Reach::Loopback, environment);
-        assert_eq!(both.expect("rules").secrets.len(), 2);
+        let both = settle(&access(&["token:TOKEN", "apikey:KEY"]), Reach::Loopback);
+        assert_eq!(both.expect("rules").rules.secrets.len(), 2);
     }
 
     #[test]
     fn strangers_are_let_in_only_on_demand() {
         let open = access(&[]);
-        assert!(open.rules(Reach::Loopback, environment).expect("rules").names.loopback);
-        assert!(!open.rules(Reach::Unix, environment).expect("rules").names.loopback);
+        assert!(settle(&open, Reach::Loopback).expect("rules").rules.names.loopback);
+        assert!(!settle(&open, Reach::Unix).expect("rules").rules.names.loopback);
         let refused = problem(&open, Reach::Beyond("0.0.0.0"));
         assert!(refused.contains("0.0.0.0") && refused.contains("--insecure"), "{refused}");
-        assert!(access(&["token:TOKEN"]).rules(Reach::Beyond("::"), environment).is_ok());
+        assert!(settle(&access(&["token:TOKEN"]), Reach::Beyond("::")).is_ok());
         let insecure = Access { insecure: true, ..Access::default() };
-        assert!(insecure.rules(Reach::Beyond("::"), environment).is_ok());
+        assert!(settle(&insecure, Reach::Beyond("::")).is_ok());
         let pages = Access { origins: vec![Origin::Any], ..Access::default() };
         assert!(problem(&pages, Reach::Loopback).contains("--allow-origin"));
-        assert!(Access { insecure: true, ..pages }.rules(Reach::Loopback, environment).is_ok());
+        assert!(settle(&Access { insecure: true, ..pages }, Reach::Loopback).is_ok());
     }
 
     #[test]
@@ -216,16 +272,13 @@ mod tests {
             in_flight_max: Some(7),
             ..access(&["apikey:KEY"])
         };
-        let rules = access.rules(Reach::Loopback, environment).expect("rules");
+        let rules = settle(&access, Reach::Loopback).expect("rules").rules;
         assert_eq!(rules.names.hosts, access.hosts);
         assert_eq!(rules.names.origins, access.origins);
         assert_eq!(rules.names.proxies, access.proxies);
         assert_eq!(rules.secrets[0].scheme(), Scheme::ApiKey);
         assert_eq!((rules.rate, rules.in_flight_max), (access.rate, 7));
-        assert_eq!(
-            Access::default().rules(Reach::Unix, environment).expect("rules").in_flight_max,
-            IN_FLIGHT
-        );
+        assert_eq!(settle(&Access::default(), Reach::Unix).expect("rules").rules.in_flight_max, IN_FLIGHT);
         assert_eq!(access.first_typed(), Some(Flag::Auth));
         assert_eq!(Access::default().first_typed(), None);
     }
@@ -259,5 +312,49 @@ mod tests {
         for wrong in ["", "0", "-1", "+1", "x", "1k"] {
             assert!(in_flight(wrong).is_err(), "{wrong}");
         }
+    }
+
+    /// All that OAuth needs, with this as the file of keys.
+    fn with_oauth(jwks: &Path) -> Access {
+        Access {
+            issuer: Some("https://login.example.com".into()),
+            audiences: vec!["https://mcp.example.com/mcp".into()],
+            jwks: Some(jwks.into()),
+            scopes: vec!["a".into()],
+            ..Access::default()
+        }
+    }
+
+    const JWKS: &str =
+        r#"{"keys":[{"kty":"OKP","crv":"Ed25519","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}]}"#;
+
+    #[test]
+    fn oauth_needs_all_of_its_flags_and_a_file_of_keys() {
+        let folder = crate::cli::settings::tests::Folder::new();
+        folder.file("jwks", JWKS);
+        let whole = with_oauth(&folder.path("jwks"));
+        let admission = settle(&whole, Reach::Beyond("::")).expect("an admission");
+        assert_eq!(admission.keys, Some(folder.path("jwks")));
+        assert!(admission.rules.oauth.is_some());
+        for part in [
+            Access { issuer: None, ..whole.clone() },
+            Access { audiences: Vec::new(), ..whole.clone() },
+            Access { jwks: None, ..whole.clone() },
+            Access { scopes: vec!["a".into()], ..Access::default() },
+        ] {
+            let problem = problem(&part, Reach::Loopback);
+            assert!(problem.contains("all three"), "{problem}");
+        }
+        let both = Access { auth: vec![auth("token:TOKEN").unwrap()], ..whole.clone() };
+        assert!(problem(&both, Reach::Loopback).contains("Authorization"));
+        let beside = Access { auth: vec![auth("apikey:KEY").unwrap()], ..whole.clone() };
+        assert!(settle(&beside, Reach::Loopback).is_ok());
+        for (text, said) in [("{}", "JWK set"), (r#"{"keys":[]}"#, "no public key")] {
+            folder.file("jwks", text);
+            let problem = problem(&whole, Reach::Loopback);
+            assert!(problem.starts_with("--oauth-jwks: ") && problem.contains(said), "{problem}");
+        }
+        folder.remove("jwks");
+        assert!(problem(&whole, Reach::Loopback).contains("can't be read"));
     }
 }

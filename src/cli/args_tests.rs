@@ -21,7 +21,8 @@ fn all_flags_before_and_behind_the_file() {
         --max-message 1M --start-timeout 2s --call-timeout 3m --input-timeout 4m --cancel-grace 0 --tasks-max 7 \
         --state-key-env K --grace 0 --hot-reload graceful \
         --drain 1m --watch *.sql --watch x/ --ignore y --poll 1s --transport stdio --log-level info \
-        --auth token:T --auth apikey:K --allow-host h:1 --allow-origin https://o --proxy 10.0.0.0/8 --rate 5/s --max-in-flight 9";
+        --auth token:T --auth apikey:K --allow-host h:1 --allow-origin https://o --proxy 10.0.0.0/8 --rate 5/s --max-in-flight 9 \
+        --oauth-issuer https://i --oauth-audience https://a --oauth-jwks k --oauth-scope s --oauth-scope t";
     let expected = Serve {
         dev: true,
         file: "f.py".into(),
@@ -58,6 +59,10 @@ fn all_flags_before_and_behind_the_file() {
             proxies: vec!["10.0.0.0/8".parse().expect("a network")],
             rate: Some(Rate { requests: 5, per: Duration::from_secs(1) }),
             in_flight_max: Some(9),
+            issuer: Some("https://i".into()),
+            audiences: vec!["https://a".into()],
+            jwks: Some("k".into()),
+            scopes: vec!["s".into(), "t".into()],
         },
         log_level: Some(Level::Info),
     };

@@ -61,6 +61,14 @@ pub enum Flag {
     AllowOrigin,
     /// Whose word counts for others.
     Proxy,
+    /// Whose tokens are believed.
+    OauthIssuer,
+    /// For whom they must be issued.
+    OauthAudience,
+    /// The keys that they are signed with.
+    OauthJwks,
+    /// What they must allow.
+    OauthScope,
     /// How often one caller may ask.
     Rate,
     /// How many requests are worked on at once.
@@ -94,7 +102,7 @@ impl Flag {
     ];
 
     /// Those of `run` and `dev`.
-    pub const ALL: [Flag; 36] = [
+    pub const ALL: [Flag; 40] = [
         Flag::Runtime,
         Flag::Cwd,
         Flag::Env,
@@ -124,6 +132,10 @@ impl Flag {
         Flag::AllowHost,
         Flag::AllowOrigin,
         Flag::Proxy,
+        Flag::OauthIssuer,
+        Flag::OauthAudience,
+        Flag::OauthJwks,
+        Flag::OauthScope,
         Flag::Rate,
         Flag::MaxInFlight,
         Flag::LogLevel,
@@ -169,6 +181,10 @@ impl Flag {
             Flag::AllowHost => "allow-host",
             Flag::AllowOrigin => "allow-origin",
             Flag::Proxy => "proxy",
+            Flag::OauthIssuer => "oauth-issuer",
+            Flag::OauthAudience => "oauth-audience",
+            Flag::OauthJwks => "oauth-jwks",
+            Flag::OauthScope => "oauth-scope",
             Flag::Rate => "rate",
             Flag::MaxInFlight => "max-in-flight",
             Flag::LogLevel => "log-level",
@@ -200,7 +216,7 @@ impl Flag {
             Flag::Socket => Some("PATH"),
             Flag::Name | Flag::Transport => Some("NAME"),
             Flag::ServerVersion => Some("V"),
-            Flag::Instructions | Flag::EnvFile => Some("FILE"),
+            Flag::Instructions | Flag::EnvFile | Flag::OauthJwks => Some("FILE"),
             Flag::MaxMessage => Some("SIZE"),
             Flag::HotReload => Some("MODE"),
             Flag::TasksMax => Some("N"),
@@ -219,6 +235,9 @@ impl Flag {
             Flag::AllowHost => Some("HOST"),
             Flag::AllowOrigin => Some("ORIGIN"),
             Flag::Proxy => Some("ADDRESS"),
+            Flag::OauthIssuer => Some("URL"),
+            Flag::OauthAudience => Some("URI"),
+            Flag::OauthScope => Some("SCOPE"),
             Flag::Rate => Some("N/s"),
             Flag::MaxInFlight => Some("N"),
             Flag::Exclusive | Flag::Insecure | Flag::Verbose | Flag::Quiet | Flag::Help | Flag::Version => {

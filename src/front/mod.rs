@@ -6,3 +6,4 @@
 
 pub mod http;
 pub mod json_lines;
+pub mod oauth;

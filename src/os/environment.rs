@@ -1,8 +1,7 @@
 //! The environment of a tool process: what is added to our own, and the file that says more.
 
 use std::ffi::OsString;
-use std::fs::{self, File};
-use std::io::{self, Read as _};
+use std::io;
 use std::path::Path;
 
 use super::Launch;
@@ -79,15 +78,7 @@ pub(super) struct Fault {
 
 /// Reads a file of `NAME=VALUE` lines.
 pub(super) fn read_file(path: &Path) -> io::Result<EnvironmentFile> {
-    // Anything but a file might never end, or never begin.
-    if !fs::metadata(path)?.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a file"));
-    }
-    let mut bytes = Vec::new();
-    File::open(path)?.take(ENV_FILE_MAX + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > ENV_FILE_MAX {
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, "it is larger than 1 MiB"));
-    }
+    let bytes = super::fresh_file::read(path, ENV_FILE_MAX)?;
     let text = String::from_utf8(bytes)
         .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8"))?;
     Ok(parse(&text))
@@ -173,6 +164,8 @@ fn quoted(rest: &str, quote: char) -> Result<String, &'static str> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

@@ -21,6 +21,8 @@ mod console;
 mod descendants;
 mod environment;
 mod event_loop;
+mod fresh_file;
+mod gate;
 mod host;
 mod lines;
 mod pool;
@@ -32,6 +34,8 @@ mod tool_process;
 mod tool_socket;
 mod watch;
 
+pub use fresh_file::read as read_file;
+pub use gate::{Admission, Gate};
 #[cfg(target_env = "musl")]
 pub use sys::Allocator;
 

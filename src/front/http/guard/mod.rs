@@ -1,7 +1,8 @@
 //! Who may ask: the verdict on a request's head, before anything of its body counts.
 //!
 //! What lives here: which hosts and origins count as ours ([`names`]), what requests must bring
-//! ([`secret`]), how often one may ask ([`rate`]). What does not: how a head is parsed. Time comes in, nothing is read from the world.
+//! ([`secret`]), how often one may ask ([`rate`]). What does not: how a head is parsed, and what is
+//! wrong with an access token ([`oauth`]). Time comes in, nothing is read from the world.
 
 pub mod names;
 pub mod rate;
@@ -13,7 +14,8 @@ use std::time::{Duration, Instant};
 
 use self::names::Names;
 use self::rate::{Buckets, Caller, Rate};
-use self::secret::Secret;
+use self::secret::{Secret, bearer};
+use crate::front::oauth::{self, keys::Keys, token::Fault};
 use crate::limits::IN_FLIGHT;
 
 /// The head of a request, as far as it is looked at.
@@ -96,6 +98,8 @@ pub struct Rules {
     pub names: Names,
     /// `--auth`: what every request must bring.
     pub secrets: Vec<Secret>,
+    /// `--oauth-…`: requests must bring an access token of this issuer.
+    pub oauth: Option<oauth::Server>,
     /// `--rate`: how often one principal may ask, or one address where there is none.
     pub rate: Option<Rate>,
     /// `--max-in-flight`: requests that may be worked on at once.
@@ -104,7 +108,13 @@ pub struct Rules {
 
 impl Default for Rules {
     fn default() -> Self {
-        Self { names: Names::default(), secrets: Vec::new(), rate: None, in_flight_max: IN_FLIGHT }
+        Self {
+            names: Names::default(),
+            secrets: Vec::new(),
+            oauth: None,
+            rate: None,
+            in_flight_max: IN_FLIGHT,
+        }
     }
 }
 
@@ -138,7 +148,6 @@ impl Guard {
         now: Instant,
         wall: Duration,
     ) -> Result<Principal, Refusal> {
-        let _ = wall;
         if matches!(head.path(), "/livez" | "/readyz") {
             return Ok(Principal::default());
         }
@@ -147,7 +156,7 @@ impl Guard {
             return Ok(Principal::default());
         }
         let peer = self.rules.names.caller(head, peer);
-        match self.principal(head) {
+        match self.principal(head, peer, now, wall) {
             Ok(principal) => {
                 self.count(Caller::of(&principal, peer), now)?;
                 Ok(principal)
@@ -161,21 +170,51 @@ impl Guard {
     }
 
     /// Who has authorized.
-    fn principal(&self, head: &dyn Head) -> Result<Principal, Refusal> {
-        secret::check_all(&self.rules.secrets, head)?;
-        // All who bring all secrets are one.
-        let name = if self.rules.secrets.is_empty() { "" } else { "auth" };
-        Ok(Principal(name.into()))
+    fn principal(
+        &mut self,
+        head: &dyn Head,
+        peer: Peer,
+        now: Instant,
+        wall: Duration,
+    ) -> Result<Principal, Refusal> {
+        let brought = secret::check_all(&self.rules.secrets, head);
+        let Some(server) = &mut self.rules.oauth else {
+            brought?;
+            // All who bring all secrets are one.
+            let name = if self.rules.secrets.is_empty() { "" } else { "auth" };
+            return Ok(Principal(name.into()));
+        };
+        // Who lacks both is told both at once.
+        let token = bearer(head).map_err(|fault| no_token(server, fault));
+        let token = match (brought, token) {
+            (Ok(()), token) => token?,
+            (Err(refusal), Ok(_)) => return Err(refusal),
+            (Err(mut refusal), Err(more)) => {
+                refusal.headers.extend(more.headers.into_iter().filter(|(name, _)| *name == CHALLENGE));
+                return Err(refusal);
+            }
+        };
+        if let Some(subject) = server.recall(token, wall) {
+            return Ok(Principal(subject.into()));
+        }
+        // To check a signature takes long: not as often as an address may want.
+        if let Some(buckets) = &self.buckets {
+            buckets.look(&Caller::at(peer), now).map_err(|wait| too_many(buckets.rate(), wait))?;
+        }
+        let subject = server.examine(token, wall).map_err(|fault| refused_token(server, fault))?;
+        Ok(Principal(subject))
+    }
+
+    /// The issuer's keys have changed.
+    pub fn replace_keys(&mut self, keys: Keys) {
+        if let Some(server) = &mut self.rules.oauth {
+            server.replace_keys(keys);
+        }
     }
 
     fn count(&mut self, caller: Caller, now: Instant) -> Result<(), Refusal> {
         let Some(buckets) = &mut self.buckets else { return Ok(()) };
-        buckets.take(caller, now).map_err(|wait| {
-            let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
-            let rate = buckets.rate();
-            Refusal::new(429, format_args!("too many requests: at most {rate}, so wait {seconds} s"))
-                .with("Retry-After", seconds.max(1).to_string())
-        })
+        buckets.take(caller, now).map_err(|wait| too_many(buckets.rate(), wait))
     }
 
     /// Begins the work on a request that passed; [`Guard::leave`] ends it.
@@ -200,8 +239,8 @@ impl Guard {
 
     /// The document under a path that the guard itself serves to a `GET`, as JSON: the metadata of
     /// the protected resource (RFC 9728).
-    pub fn document(&self, _path: &str) -> Option<&str> {
-        None
+    pub fn document(&self, path: &str) -> Option<&str> {
+        self.rules.oauth.as_ref()?.resource().document(path)
     }
 
     /// Whether a page of this origin may read our responses (`--allow-origin`): what goes into
@@ -212,6 +251,31 @@ impl Guard {
             _ => None,
         }
     }
+}
+
+/// The header that says what is lacking.
+const CHALLENGE: &str = "WWW-Authenticate";
+
+fn too_many(rate: Rate, wait: Duration) -> Refusal {
+    let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
+    Refusal::new(429, format_args!("too many requests: at most {rate}, so wait {seconds} s"))
+        .with("Retry-After", seconds.max(1).to_string())
+}
+
+/// RFC 6750, section 3.1: who brings nothing is told no error.
+fn no_token(server: &oauth::Server, fault: secret::Fault) -> Refusal {
+    if fault == secret::Fault::Unclear {
+        return Refusal::new(400, "the Authorization header was sent more than once")
+            .with(CHALLENGE, "Bearer error=\"invalid_request\"");
+    }
+    let challenge = server.resource().challenge(None);
+    Refusal::new(401, "this server needs an access token in a header Authorization: Bearer TOKEN")
+        .with(CHALLENGE, challenge)
+}
+
+fn refused_token(server: &oauth::Server, fault: Fault) -> Refusal {
+    let status = if fault == Fault::Scope { 403 } else { 401 };
+    Refusal::new(status, fault.description()).with(CHALLENGE, server.resource().challenge(Some(fault)))
 }
 
 #[cfg(test)]

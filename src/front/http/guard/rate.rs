@@ -100,6 +100,11 @@ impl Buckets {
         Ok(())
     }
 
+    /// The same, counting nothing.
+    pub(super) fn look(&self, caller: &Caller, now: Instant) -> Result<(), Duration> {
+        self.room_left(self.full_at.get(caller).map_or(now, |&at| at.max(now)), now)
+    }
+
     fn room_left(&self, full_at: Instant, now: Instant) -> Result<(), Duration> {
         let most = self.rate.interval() * (self.rate.burst() - 1);
         match (full_at - now).checked_sub(most) {
@@ -142,6 +147,7 @@ mod tests {
         let mut buckets = Buckets::new(TEN);
         assert_eq!(burst(&mut buckets, 1, start), 20);
         assert_eq!(buckets.take(caller(1), start), Err(Duration::from_millis(50)));
+        assert_eq!(buckets.look(&caller(1), start), Err(Duration::from_millis(50)));
         assert_eq!(burst(&mut buckets, 2, start), 20, "another caller has a bucket of its own");
         assert_eq!(burst(&mut buckets, 1, start + Duration::from_millis(49)), 0);
         assert_eq!(burst(&mut buckets, 1, start + Duration::from_millis(50)), 1);

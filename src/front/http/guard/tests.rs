@@ -2,6 +2,7 @@
 
 use super::secret::Scheme;
 use super::*;
+use crate::front::oauth::tests::{Issuer, NOW, claims, server};
 
 /// A head by its headers.
 #[derive(Clone)]
@@ -210,4 +211,113 @@ fn only_pages_that_are_allowed_may_read() {
     assert_eq!(guard.shared_with(&local().with("origin", "http://localhost:3000")), None);
     let page = local().with("origin", "https://app.example.com");
     assert_eq!(guard.shared_with(&page), Some("https://app.example.com"));
+}
+
+/// A guard that wants tokens of the issuer made of the seed 7.
+fn with_oauth(scopes: &[&str], secrets: &[(Scheme, &str)], rate: Option<Rate>) -> Guard {
+    let oauth = Some(server(&Issuer::new(7).jwks(), scopes));
+    Guard::new(Rules { oauth, ..guard(secrets, rate).rules })
+}
+
+const METADATA: &str =
+    "resource_metadata=\"https://mcp.example.com/.well-known/oauth-protected-resource/mcp\"";
+
+#[test]
+fn a_token_of_the_issuer_says_who_asks() {
+    let mut guard = with_oauth(&["a:b"], &[], None);
+    let issuer = Issuer::new(7);
+    let mut ask = |authorization: &str| {
+        let asked = local();
+        let asked = if authorization.is_empty() { asked } else { asked.with("authorization", authorization) };
+        guard.check(&asked, PEER, Instant::now(), NOW)
+    };
+    let token = issuer.token(&claims(&[("scope", "\"a:b\"")]));
+    for _ in 0..2 {
+        assert_eq!(ask(&format!("Bearer {token}")), Ok(Principal("sub:ada".into())));
+    }
+    let refusal = ask("").expect_err("no token");
+    assert_eq!(refusal.status, 401);
+    assert_eq!(values(&refusal, "WWW-Authenticate"), [format!("Bearer {METADATA}, scope=\"a:b\"")]);
+    let basic = ask("Basic YTpi").expect_err("no token");
+    assert_eq!(basic, refusal);
+    let stranger = Issuer::new(8).token(&claims(&[("scope", "\"a:b\"")]));
+    let refusal = ask(&format!("Bearer {stranger}")).expect_err("a stranger's token");
+    assert_eq!(refusal.status, 401);
+    let challenge = values(&refusal, "WWW-Authenticate")[0];
+    assert!(challenge.starts_with("Bearer error=\"invalid_token\", "), "{challenge}");
+    assert!(challenge.contains(METADATA), "{challenge}");
+    assert!(!format!("{refusal:?}").contains(&stranger));
+    let narrow = issuer.token(&claims(&[("scope", "\"a\"")]));
+    let refusal = ask(&format!("Bearer {narrow}")).expect_err("too narrow a token");
+    assert_eq!(refusal.status, 403);
+    let challenge = values(&refusal, "WWW-Authenticate")[0];
+    assert!(challenge.starts_with("Bearer error=\"insufficient_scope\", "), "{challenge}");
+    assert!(challenge.ends_with("scope=\"a:b\""), "{challenge}");
+    let twice = local().with("authorization", "Bearer a").with("authorization", "Bearer b");
+    let refusal = guard.check(&twice, PEER, Instant::now(), NOW).expect_err("two tokens");
+    assert_eq!(refusal.status, 400);
+}
+
+#[test]
+fn metadata_is_open_to_everybody() {
+    let guard = with_oauth(&[], &[], None);
+    for path in ["/.well-known/oauth-protected-resource", "/.well-known/oauth-protected-resource/mcp"] {
+        let document = guard.document(path).expect("metadata");
+        assert!(document.contains("\"authorization_servers\":[\"https://login.example.com\"]"), "{document}");
+    }
+    assert_eq!(guard.document("/mcp"), None);
+    assert_eq!(self::guard(&[], None).document("/.well-known/oauth-protected-resource"), None);
+}
+
+#[test]
+fn a_key_beside_a_token() {
+    let mut guard = with_oauth(&[], &[(Scheme::ApiKey, "key")], None);
+    let token = format!("Bearer {}", Issuer::new(7).token(&claims(&[])));
+    let mut status = |asked: &Asked| match guard.check(asked, PEER, Instant::now(), NOW) {
+        Ok(principal) => (200, vec![principal.0.into()]),
+        Err(refusal) => {
+            let challenges = values(&refusal, "WWW-Authenticate").into_iter();
+            (
+                refusal.status,
+                challenges.map(|text| text.split(' ').next().unwrap_or_default().into()).collect(),
+            )
+        }
+    };
+    let named = |names: &[&str]| names.iter().map(|name| name.to_string()).collect::<Vec<_>>();
+    assert_eq!(status(&local()), (401, named(&["ApiKey", "Bearer"])));
+    assert_eq!(status(&local().with("authorization", &token)), (401, named(&["ApiKey"])));
+    assert_eq!(status(&local().with("x-api-key", "key")), (401, named(&["Bearer"])));
+    let both = local().with("x-api-key", "key").with("authorization", &token);
+    assert_eq!(status(&both), (200, named(&["sub:ada"])));
+}
+
+#[test]
+fn new_keys_hold_at_once() {
+    let mut guard = with_oauth(&[], &[], None);
+    let [old, new] = [7, 8].map(|seed| format!("Bearer {}", Issuer::new(seed).token(&claims(&[]))));
+    let passes = |guard: &mut Guard, token: &str| {
+        guard.check(&local().with("authorization", token), PEER, Instant::now(), NOW).is_ok()
+    };
+    assert!(passes(&mut guard, &old) && !passes(&mut guard, &new));
+    guard.replace_keys(Keys::read(Issuer::new(8).jwks().as_bytes()).expect("keys"));
+    assert!(!passes(&mut guard, &old) && passes(&mut guard, &new));
+}
+
+#[test]
+fn signatures_are_not_checked_as_often_as_an_address_wants() {
+    let rate = Rate { requests: 1, per: Duration::from_secs(60) };
+    let mut guard = with_oauth(&[], &[], Some(rate));
+    let start = Instant::now();
+    let issuer = Issuer::new(7);
+    let mut status = |token: &str| {
+        let asked = local().with("authorization", token);
+        guard.check(&asked, PEER, start, NOW).map_or_else(|refusal| refusal.status, |_| 200)
+    };
+    let known = format!("Bearer {}", issuer.token(&claims(&[])));
+    assert_eq!(status(&known), 200);
+    let guesses: Vec<u16> = (0..20).map(|_| status("Bearer a.b.c")).collect();
+    assert_eq!(guesses, [[401; 10], [429; 10]].concat());
+    let unknown = format!("Bearer {}", issuer.token(&claims(&[("sub", "\"eve\"")])));
+    assert_eq!(status(&unknown), 429, "it would have to be checked");
+    assert_eq!(status(&known), 200, "it need not be checked");
 }

@@ -1,0 +1,106 @@
+//! The guard with what it needs of the world: the time, and the file of the issuer's keys.
+
+use std::path::PathBuf;
+use std::time::{Instant, SystemTime};
+
+use super::fresh_file::FreshFile;
+use crate::front::http::guard::{Guard, Head, Peer, Principal, Refusal, Rules};
+use crate::front::oauth::keys::Keys;
+use crate::limits::JWKS_MAX;
+use crate::log::Level;
+
+/// Who may ask over HTTP.
+#[derive(Clone, Debug, Default)]
+pub struct Admission {
+    /// What the guard keeps to.
+    pub rules: Rules,
+    /// `--oauth-jwks`: read again when it changes.
+    pub keys: Option<PathBuf>,
+}
+
+/// Where every request comes by.
+#[derive(Debug)]
+pub struct Gate {
+    /// Decides.
+    pub guard: Guard,
+    keys: Option<FreshFile>,
+}
+
+impl Gate {
+    /// A guard that keeps to what was asked for.
+    pub fn new(admission: Admission) -> Self {
+        Self {
+            guard: Guard::new(admission.rules),
+            keys: admission.keys.map(|path| FreshFile::new(path, JWKS_MAX)),
+        }
+    }
+
+    /// The verdict on a request.
+    ///
+    /// # Errors
+    /// The response to send instead of an answer.
+    pub fn check(&mut self, head: &dyn Head, peer: Peer, now: Instant) -> Result<Principal, Refusal> {
+        let wall = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        self.guard.check(head, peer, now, wall)
+    }
+
+    /// Looks whether the keys have changed; to be called before requests are checked, as often as
+    /// one likes. Keys that can't be used change nothing. What is returned is for a person.
+    pub fn refresh(&mut self, now: Instant) -> Vec<(Level, String)> {
+        let Some(file) = &mut self.keys else { return Vec::new() };
+        let Some(news) = file.news(now) else { return Vec::new() };
+        let path = file.path().display();
+        let read = match news {
+            Ok(bytes) => Keys::read(&bytes),
+            Err(error) => Err(format!("can't be read: {error}")),
+        };
+        match read {
+            Ok(mut keys) => {
+                let mut lines = vec![(Level::Info, format!("{} keys of the issuer in {path}", keys.len()))];
+                let left_out = std::mem::take(&mut keys.left_out).into_iter();
+                lines.extend(left_out.map(|line| (Level::Warning, format!("{path}: {line}"))));
+                self.guard.replace_keys(keys);
+                lines
+            }
+            Err(problem) => vec![(Level::Warning, format!("{path} {problem}; the keys before it stay"))],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::front::oauth::{self, resource::Resource};
+    use crate::limits::FILE_LOOK;
+
+    fn jwks(x: &str) -> String {
+        format!(r#"{{"keys":[{{"kty":"OKP","crv":"Ed25519","x":"{x}"}}]}}"#)
+    }
+
+    #[test]
+    fn keys_are_replaced_and_broken_ones_are_told_once() {
+        let path = std::env::temp_dir().join(format!("pmcp-gate-{}", std::process::id()));
+        let good = jwks("11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo");
+        fs::write(&path, &good).expect("a file");
+        let resource = Resource::new("https://i", &["https://a".into()], &[]).expect("a resource");
+        let server = oauth::Server::new(resource, Keys::read(good.as_bytes()).expect("keys"));
+        let rules = Rules { oauth: Some(server), ..Rules::default() };
+        let mut gate = Gate::new(Admission { rules, keys: Some(path.clone()) });
+        let start = Instant::now();
+        let mut levels = |looks: u32| -> Vec<Level> {
+            gate.refresh(start + FILE_LOOK * looks).into_iter().map(|(level, _)| level).collect()
+        };
+        assert_eq!(levels(0), [Level::Info]);
+        assert_eq!(levels(1), []);
+        fs::write(&path, "half a fi").expect("a file");
+        assert_eq!(levels(2), [Level::Warning]);
+        assert_eq!(levels(3), []);
+        fs::write(&path, good.replace("]}", ",7]}")).expect("a file");
+        assert_eq!(levels(4), [Level::Info, Level::Warning]);
+        fs::remove_file(&path).expect("a file");
+        assert_eq!(levels(5), [Level::Warning]);
+        assert_eq!(Gate::new(Admission::default()).refresh(start), []);
+    }
+}
