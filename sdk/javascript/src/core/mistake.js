@@ -1,0 +1,40 @@
+/** Mistakes of a tool's author: one line that says where and what. */
+import process from 'node:process';
+import { fileURLToPath } from 'node:url';
+
+import { say, socketPath } from './environment.js';
+
+/** A definition that can't be offered. Under the bridge it ends the process instead. */
+export class DefinitionError extends Error {
+  name = 'DefinitionError';
+}
+
+const OURS = fileURLToPath(new URL('..', import.meta.url));
+const FRAME = /(?:\(|at |@)(?:file:\/\/)?(\/[^()]+?)(?:\?[^():]*)?:(\d+)(?::\d+)?\)?$/;
+
+/** Where the author's code called us, as `file:line`; empty if that can't be said. */
+export function callSite() {
+  for (const line of new Error().stack.split('\n')) {
+    const [, file, number] = FRAME.exec(line) ?? [];
+    if (file && !file.startsWith(OURS)) {
+      const folder = `${process.cwd()}/`;
+      const path = decodeURI(file);
+      return `${path.startsWith(folder) ? path.slice(folder.length) : path}:${number}`;
+    }
+  }
+  return '';
+}
+
+/** Throws what says so; under the bridge, says so and ends the process. */
+export function mistake(text, where = callSite()) {
+  const line = where ? `${where}: ${text}` : text;
+  if (!socketPath) throw new DefinitionError(line);
+  say(line);
+  process.exit(1);
+}
+
+/** The stack of an error without the frames between the author's code and the event loop. */
+export function stackOf(error) {
+  const lines = String(error?.stack ?? error).split('\n');
+  return lines.filter((line) => !line.includes(OURS) && !/^\s+at .*\((?:node|native|ext):/.test(line)).join('\n');
+}

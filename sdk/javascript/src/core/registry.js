@@ -1,0 +1,69 @@
+/** What a tool process offers. Concepts add to it, the peer tells it to the bridge. */
+import { callSite, mistake } from './mistake.js';
+
+const listeners = new Set();
+
+/** Calls back, once per turn of the event loop at most, when the tools have changed. */
+export function onToolsChanged(listener) {
+  listeners.add(listener);
+}
+
+let isPlanned = false;
+
+function changed() {
+  if (isPlanned || listeners.size === 0) return;
+  isPlanned = true;
+  queueMicrotask(() => {
+    isPlanned = false;
+    listeners.forEach((listener) => listener());
+  });
+}
+
+/** Definitions of one kind under unique names, in the order of their definition. */
+export class Registry {
+  #noun;
+
+  #entries = new Map();
+
+  /** Called when something was added or removed. */
+  #changed;
+
+  constructor(noun, { isTools = false } = {}) {
+    this.#noun = noun;
+    this.#changed = isTools ? changed : () => {};
+  }
+
+  /** Adds a definition. Two under one name are a mistake. */
+  add(name, definition) {
+    const where = callSite();
+    if (typeof name !== 'string' || name === '') mistake(`a ${this.#noun} needs a name`, where);
+    const other = this.#entries.get(name);
+    if (other) {
+      mistake(`the ${this.#noun} "${name}" is defined twice, the first time in ${other.where}`, where);
+    }
+    this.#entries.set(name, { definition, where });
+    this.#changed();
+    return definition;
+  }
+
+  get(name) {
+    return this.#entries.get(name)?.definition;
+  }
+
+  all() {
+    return Array.from(this.#entries.values(), (entry) => entry.definition);
+  }
+
+  /** How many there are. */
+  get size() {
+    return this.#entries.size;
+  }
+
+  /** Removes all, or those of which `isUnwanted` holds. */
+  clear(isUnwanted = () => true) {
+    for (const [name, { definition }] of this.#entries) {
+      if (isUnwanted(definition)) this.#entries.delete(name);
+    }
+    this.#changed();
+  }
+}
