@@ -43,6 +43,8 @@ mod resources;
 mod sampling;
 /// The SDK of this tree behind the real bridge.
 mod sdk;
+/// The bytes that SDKs in other languages are tested with.
+mod sdk_vectors;
 /// The end: the host goes, a signal comes, a pipe breaks.
 mod shutdown;
 mod signatures;

@@ -208,7 +208,11 @@ function skip(number, wireType, end, depth) {
   switch (wireType) {
     case 0: readVarint(end); break;
     case 1: pos += 8; break;
-    case 2: pos += readLength(end); break;
+    case 2: {
+      const length = readLength(end);
+      pos += length;
+      break;
+    }
     case 3:
       if (depth >= GROUPS_MAX) throw new WireError('groups nest too deep');
       for (;;) {
