@@ -8,6 +8,7 @@ use super::elicitation::{Elicitation, Elicited};
 use super::error::ToolError;
 use super::input::Input;
 use super::json::{Json, push_string};
+use super::log_level::LogLevel;
 use super::peer::{Cancelled, Request, Work};
 use super::roots::Root;
 use super::sampling::{Sampled, Sampling};
@@ -299,36 +300,6 @@ impl fmt::Debug for Context {
 
 pub(super) fn mismatch() -> ToolError {
     ToolError::internal("the bridge answered with a message of another kind")
-}
-
-/// How important a log line is (RFC 5424's severities, least first).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[allow(missing_docs, reason = "RFC 5424 says what each means")]
-pub enum LogLevel {
-    Debug,
-    Info,
-    Notice,
-    Warning,
-    Error,
-    Critical,
-    Alert,
-    Emergency,
-}
-
-impl LogLevel {
-    /// The name on the wire.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Debug => "debug",
-            Self::Info => "info",
-            Self::Notice => "notice",
-            Self::Warning => "warning",
-            Self::Error => "error",
-            Self::Critical => "critical",
-            Self::Alert => "alert",
-            Self::Emergency => "emergency",
-        }
-    }
 }
 
 #[cfg(test)]

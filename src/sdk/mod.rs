@@ -248,6 +248,7 @@ mod error;
 mod input;
 mod json;
 mod lead;
+mod log_level;
 mod middleware;
 mod prompt;
 #[cfg(test)]
@@ -276,11 +277,12 @@ pub fn generation() -> u64 {
 pub use self::args::{Args, Argument};
 pub use self::completion::{Completing, Completion, Reference};
 pub use self::content::Content;
-pub use self::context::{Context, LogLevel};
+pub use self::context::Context;
 pub use self::elicitation::{Choice, ElicitAction, Elicitation, Elicited, Field};
 pub use self::error::{Error, ToolError};
 pub use self::input::{Input, InputRequired};
 pub use self::json::Json;
+pub use self::log_level::LogLevel;
 pub use self::middleware::{AfterCall, BeforeCall, Middleware, middleware};
 pub use self::prompt::{Messages, Prompt, PromptBuilder, prompt};
 pub use self::resource::{

@@ -89,7 +89,9 @@ impl Server {
     }
 
     /// How many requests are worked on at once, each on a thread of its own: 8 if not given,
-    /// because handlers mostly wait for something. With 1, handlers run one after the other.
+    /// because handlers mostly wait for something. With 1, handlers run one after the other. A
+    /// handler that waits for a person's answer keeps its place meanwhile; a
+    /// [task](Context::start_task) does not.
     pub fn concurrency(mut self, concurrency: u32) -> Self {
         self.concurrency = Some(concurrency.max(1));
         self

@@ -258,9 +258,13 @@ impl Arg {
         self
     }
 
-    /// The values that it may have.
-    pub fn one_of<V: Into<serde_json::Value>>(self, values: impl IntoIterator<Item = V>) -> Self {
+    /// The values that it may have; of a list, those that each entry may have.
+    pub fn one_of<V: Into<serde_json::Value>>(mut self, values: impl IntoIterator<Item = V>) -> Self {
         let values: Vec<serde_json::Value> = values.into_iter().map(Into::into).collect();
+        if let Some(items) = self.schema.get_mut("items").and_then(serde_json::Value::as_object_mut) {
+            items.insert("enum".to_owned(), values.into());
+            return self;
+        }
         self.keyword("enum", values)
     }
 
@@ -294,6 +298,8 @@ mod tests {
             .arg::<String>("z", "last letter")
             .arg::<Option<i64>>("a", "")
             .argument(Arg::new::<u8>("m").maximum(9).default(1))
+            .argument(Arg::new::<String>("o").one_of(["p", "q"]).optional())
+            .argument(Arg::new::<Option<Vec<String>>>("l").one_of(["p", "q"]))
             .handler(|_, _| Ok(()));
         let schema = &tool.definition.input_schema_json;
         assert!(schema.find("\"z\"") < schema.find("\"a\""));
@@ -305,6 +311,8 @@ mod tests {
                     "z": {"type": "string", "description": "last letter"},
                     "a": {"type": "integer", "description": ""},
                     "m": {"type": "integer", "minimum": 0, "maximum": 9, "default": 1},
+                    "o": {"type": "string", "enum": ["p", "q"]},
+                    "l": {"type": "array", "items": {"type": "string", "enum": ["p", "q"]}},
                 },
                 "required": ["z"],
             })
