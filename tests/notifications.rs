@@ -9,7 +9,12 @@ use crate::support::raw_tool::{Trio, text_result};
 const LEVELS: [&str; 8] = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
 
 fn log(level: &str, logger: &str, data: &str) -> Msg {
-    Msg::Log(LogMessage { level: level.into(), logger: logger.into(), data_json: data.into() })
+    Msg::Log(LogMessage {
+        level: level.into(),
+        logger: logger.into(),
+        data_json: data.into(),
+        ..LogMessage::default()
+    })
 }
 
 fn progress(token: &str, progress: i64, total: i64, message: &str) -> Msg {

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use crate::ids::{AskId, CallId, Generation};
+use crate::ids::{AskId, CallId, Generation, Route};
 use crate::limits::HANDSHAKE_SILENCE;
 use crate::log::Level;
 use crate::mcp::input::Question;
@@ -339,27 +339,70 @@ impl Bridge {
         out.push(Output::Host { route, message, sort: Sort::Message });
     }
 
-    /// A log line goes to the sessions that want it. If it can only belong to one call, and that is
-    /// a modern one, it goes to that call's host alone, and only if the call asked for it.
+    /// A log line goes to the host whose call it belongs to, if that wants it, and to no other: it may
+    /// tell what is in the call. One that belongs to no call goes to the only host there is.
     fn log_message(&mut self, generation: Generation, message: &LogMessage, out: &mut Outputs) {
         let level = logging::Level::from_tool(&message.level);
-        let process = self.processes.get(&generation);
-        let mut calls =
-            process.into_iter().flat_map(|process| process.asks.values()).filter_map(|ask| ask.call);
-        if let (Some(only), None) = (calls.next(), calls.next())
-            && let Some(Call { meta: Some(meta), asker: Asker::Host(reply), .. }) = self.calls.get(&only)
-        {
-            if meta.log_level.is_some_and(|wanted| level >= wanted) {
+        let running = self.running_calls(generation, &message.call_request_id);
+        let target = match running[..] {
+            [] if message.call_request_id.is_empty() => self.log_of_nobody(),
+            [call] => self.log_of_call(call),
+            _ => self.log_of_several(&running),
+        };
+        match target {
+            Some((route, wanted, task)) if level >= wanted => {
                 let mut line = Vec::new();
-                notify::log(&mut line, level, &message.logger, &message.data_json, None);
-                out.push(Output::Host { route: reply.route, message: line, sort: Sort::Message });
+                notify::log(&mut line, level, &message.logger, &message.data_json, task.as_deref());
+                out.push(Output::Host { route, message: line, sort: Sort::Message });
             }
-            return;
+            Some(_) => {}
+            None => log(out, Level::Debug, "a log message that belongs to no host was dropped"),
         }
-        self.notify(
-            out,
-            |session| level >= session.log_level,
-            |line| notify::log(line, level, &message.logger, &message.data_json, None),
-        );
+    }
+
+    /// Where the log of a call goes, and from which level on.
+    fn log_of_call(&self, id: CallId) -> Option<(Route, logging::Level, Option<String>)> {
+        let call = self.calls.get(&id)?;
+        if let Some(meta) = &call.meta {
+            return Some((call.asker.reply()?.route, meta.log_level?, None));
+        }
+        let route = match &call.asker {
+            Asker::Host(reply) => reply.route,
+            Asker::Task(task) => self.tasks.route(*task, &self.calls)?,
+            Asker::Away | Asker::Bridge => return None,
+        };
+        let session = self.sessions.get(&route.session).filter(|session| session.live)?;
+        Some((route, session.log_level, self.task_name(id)))
+    }
+
+    /// Where a log goes that may be of any of these calls: to their session, if they have just one.
+    fn log_of_several(&self, calls: &[CallId]) -> Option<(Route, logging::Level, Option<String>)> {
+        let mut only = None;
+        for call in calls.iter().filter_map(|id| self.calls.get(id)) {
+            let session = call.asker.reply().filter(|_| call.meta.is_none())?.route.session;
+            if only.replace(session).is_some_and(|other| other != session) {
+                return None;
+            }
+        }
+        let session = self.sessions.get(&only?).filter(|session| session.live)?;
+        Some((Route::session(only?), session.log_level, None))
+    }
+
+    /// Where a log goes that belongs to no call.
+    fn log_of_nobody(&self) -> Option<(Route, logging::Level, Option<String>)> {
+        let mut sessions = self.sessions.iter();
+        let (Some((&id, session)), None) = (sessions.next(), sessions.next()) else { return None };
+        session.live.then_some((Route::session(id), session.log_level, None))
+    }
+
+    /// The calls that a message of a process may belong to: the one that it names, or all that run.
+    pub(super) fn running_calls(&self, generation: Generation, named: &str) -> Vec<CallId> {
+        let Some(process) = self.processes.get(&generation) else { return Vec::new() };
+        if named.is_empty() {
+            return process.asks.values().filter_map(|ask| ask.call).collect();
+        }
+        let Some(named) = named.parse().ok().map(AskId) else { return Vec::new() };
+        let call = process.asks.get(&named).and_then(|ask| ask.call);
+        call.or_else(|| self.remote_call(generation, named)).into_iter().collect()
     }
 }

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use crate::ids::{AskId, CallId, Generation, Route, SessionId};
+use crate::ids::{CallId, Generation, Route, SessionId};
 use crate::limits::{QUESTION_BYTES_MAX, QUESTIONS_GATHER, QUESTIONS_MAX};
 use crate::mcp::input::{self, Answer, Refusal, Spelled};
 use crate::mcp::request::HostCapabilities;
@@ -146,25 +146,20 @@ impl Bridge {
     ) -> Result<Option<CallId>, Refused> {
         let what = question.kind().as_str();
         let unavailable = |text: String| (Refusal::Unavailable, text);
-        let process = self.processes.get(&generation);
-        let process = process.ok_or_else(|| unavailable("this tool process is ending".to_owned()))?;
-        let named = question.call_request_id();
-        if named.is_empty() {
-            let mut calls = process.asks.values().filter_map(|ask| ask.call);
-            let first = calls.next();
-            if calls.next().is_some() {
-                return Err(unavailable(format!(
-                    "several calls are running, and the {what} request does not say to which it belongs (call_request_id)"
-                )));
-            }
-            return Ok(first);
+        if !self.processes.contains_key(&generation) {
+            return Err(unavailable("this tool process is ending".to_owned()));
         }
-        let named = named.parse().ok().map(AskId);
-        let call = named.and_then(|id| process.asks.get(&id)).and_then(|ask| ask.call);
-        let call = call.or_else(|| self.remote_call(generation, named?));
-        call.map(Some).ok_or_else(|| {
-            unavailable(format!("the call that the {what} request belongs to is not running any more"))
-        })
+        let named = question.call_request_id();
+        match self.running_calls(generation, named)[..] {
+            [] if named.is_empty() => Ok(None),
+            [] => Err(unavailable(format!(
+                "the call that the {what} request belongs to is not running any more"
+            ))),
+            [call] => Ok(Some(call)),
+            _ => Err(unavailable(format!(
+                "several calls are running, and the {what} request does not say to which it belongs (call_request_id)"
+            ))),
+        }
     }
 
     /// Asks the host of a call. The key is one of ours if there is none.

@@ -209,6 +209,7 @@ impl Context {
             level: level.as_str().to_owned(),
             logger: logger.to_owned(),
             data_json: data.into().into_string(),
+            call_request_id: self.request_id().to_owned(),
         }));
     }
 

@@ -344,6 +344,10 @@ pub struct LogMessage {
     /// A JSON value; text that is not JSON is taken as a string.
     #[prost(string, tag = "3")]
     pub data_json: ::prost::alloc::string::String,
+    /// As in SamplingRequest: the host of this call alone hears it. Without it the bridge takes the one
+    /// call that runs; of several it cannot know.
+    #[prost(string, tag = "1000")]
+    pub call_request_id: ::prost::alloc::string::String,
 }
 /// Answers a CallToolRequest: the call goes on as a task of the tool process, under this id. The
 /// bridge asks for its state until it ends and then for its result.

@@ -2,7 +2,9 @@
 
 use super::*;
 use crate::limits::{BACKOFF_MIN, HANDSHAKE_SILENCE, KILL_AFTER, QUICK_DEATHS_MAX, SETTLE};
-use crate::wire::protomcp::{DisableToolsRequest, ProgressNotification, RegisterMiddlewareRequest};
+use crate::wire::protomcp::{
+    DisableToolsRequest, LogMessage, ProgressNotification, RegisterMiddlewareRequest,
+};
 
 #[test]
 fn initialize_and_ping_are_answered_before_the_tool_process_is_up() {
@@ -331,4 +333,65 @@ fn each_message_says_what_it_means_for_its_exchange() {
     assert_eq!(sorts(&mut scene), [Some(Sort::Message)]);
     scene.say(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 3}}));
     assert_eq!(sorts(&mut scene), [None]);
+}
+
+/// A second host, with calls of its own.
+fn another_host(scene: &mut Scene, session: SessionId) -> Route {
+    let route = Route { session, exchange: 0 };
+    scene.input(Input::SessionOpened { session, principal: "".into() });
+    let host = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "h", "version": "1"}});
+    let line = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": host}).to_string();
+    scene.input(Input::Host { route, message: request::parse(line.as_bytes()) });
+    let line = json!({"jsonrpc": "2.0", "method": "notifications/initialized"}).to_string();
+    scene.input(Input::Host { route, message: request::parse(line.as_bytes()) });
+    scene.heard();
+    Route { session, exchange: 5 }
+}
+
+/// Where the messages to hosts went.
+fn routes(scene: &mut Scene) -> Vec<Route> {
+    let routes = scene.outputs.iter().filter_map(|output| match output {
+        Output::Host { route, .. } => Some(*route),
+        _ => None,
+    });
+    let routes = routes.collect();
+    scene.heard();
+    routes
+}
+
+#[test]
+fn a_log_message_never_goes_to_another_host() {
+    let mut scene = Scene::new();
+    scene.initialize("2025-11-25");
+    scene.started(1);
+    scene.handshake(1, &["a"], 4);
+    let log = |named: &str| {
+        let (level, call_request_id) = ("error".into(), named.into());
+        Msg::Log(LogMessage { level, data_json: "1".into(), call_request_id, ..Default::default() })
+    };
+    scene.tool(1, "", log(""));
+    assert_eq!(routes(&mut scene), [Route::session(HOST)], "there is but one host");
+    let other = another_host(&mut scene, SessionId(2));
+    scene.tool(1, "", log(""));
+    assert_eq!(routes(&mut scene), [], "nobody knows whose it is");
+    let call = |scene: &mut Scene, id: u64, route| {
+        let params = json!({"name": "a"});
+        let line = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}).to_string();
+        scene.input(Input::Host { route, message: request::parse(line.as_bytes()) });
+        scene.told_one(1).request_id
+    };
+    let first = call(&mut scene, 1, other);
+    scene.tool(1, "", log(""));
+    assert_eq!(routes(&mut scene), [other], "it is of the one call that runs");
+    call(&mut scene, 2, other);
+    scene.tool(1, "", log(""));
+    assert_eq!(routes(&mut scene), [Route::session(other.session)], "it is of one of its calls");
+    let mine = call(&mut scene, 1, Route::session(HOST));
+    scene.tool(1, "", log(""));
+    assert_eq!(routes(&mut scene), [], "it may be of either");
+    scene.tool(1, "", log(&mine));
+    scene.tool(1, "", log(&first));
+    assert_eq!(routes(&mut scene), [Route::session(HOST), other]);
+    scene.tool(1, "", log("99"));
+    assert_eq!(routes(&mut scene), [], "that call is over");
 }

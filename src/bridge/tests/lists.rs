@@ -245,6 +245,7 @@ fn log_messages_are_filtered_by_each_hosts_level() {
             level: level.into(),
             logger: "x".into(),
             data_json: "not JSON".into(),
+            ..Default::default()
         })
     };
     scene.tool(1, "", log("debug"));
