@@ -101,10 +101,10 @@ impl Client {
         lines
     }
 
-    /// Goes through the scenario and compares.
-    fn is_content(&self, mode: &str, revision: &str) {
+    /// Goes through steps and compares.
+    fn is_content(&self, mode: &str, revision: &str, steps: Vec<(Value, Seen)>) {
         let tool = example("tool-everything");
-        let (steps, expected): (Vec<Value>, Vec<Seen>) = scenario(revision).into_iter().unzip();
+        let (steps, expected): (Vec<Value>, Vec<Seen>) = steps.into_iter().unzip();
         let lines = self.run(mode, &["run", tool.to_str().unwrap()], &steps);
         assert_eq!(lines[0]["revision"], revision, "{} {mode}", self.name);
         for ((step, expected), seen) in steps.iter().zip(&expected).zip(&lines[1..]) {
@@ -222,13 +222,13 @@ fn scenario(revision: &str) -> Vec<(Value, Seen)> {
     {
         steps.push((call(tool, json!({})), Seen::Like(json!({"content": [{"type": kind}]}))));
     }
-    if revision != MODERN {
-        steps.extend([
-            (call("sample", json!({"prompt": "why?"})), text("a-model: you said why?")),
-            (call("roots", json!({})), text("file:///home/ada\nfile:///srv")),
-        ]);
-    }
     steps.extend([
+        (call("sample", json!({"prompt": "why?"})), text("a-model: you said why?")),
+        (call("roots", json!({})), text("file:///home/ada\nfile:///srv")),
+        (call("order", json!({"message": "How many?"})), text("2 copies for Ada")),
+        (call("order", json!({"message": "Please decline."})), text("nothing was ordered")),
+        // Three questions one after the other: in the modern era four requests.
+        (call("interview", json!({})), text("Ada; you said I am Ada; 2 roots")),
         (json!({"do": "watch", "uri": "text://greeting"}), Seen::Like(json!({}))),
         (call("touch", greeting), Seen::Like(json!({}))),
         (json!({"do": "heard", "kind": "updated"}), Seen::Like(json!({"heard": "text://greeting"}))),
@@ -245,41 +245,90 @@ fn scenario(revision: &str) -> Vec<(Value, Seen)> {
 #[test]
 fn python() {
     let Some(client) = Client::python() else { return };
-    client.is_content("legacy", HANDSHAKE);
+    client.is_content("legacy", HANDSHAKE, scenario(HANDSHAKE));
     // By itself it asks what there is before anything else.
-    client.is_content("", MODERN);
-    client.is_content("2026-07-28", MODERN);
+    client.is_content("", MODERN, scenario(MODERN));
+    client.is_content("2026-07-28", MODERN, scenario(MODERN));
 }
 
 #[test]
 fn fastmcp() {
     let Some(client) = Client::fastmcp() else { return };
-    client.is_content("legacy", HANDSHAKE);
-    client.is_content("", MODERN);
+    client.is_content("legacy", HANDSHAKE, scenario(HANDSHAKE));
+    client.is_content("", MODERN, scenario(MODERN));
 }
 
 #[test]
 fn typescript_sdk() {
     let Some(client) = Client::typescript_sdk() else { return };
-    client.is_content("", HANDSHAKE);
+    client.is_content("", HANDSHAKE, scenario(HANDSHAKE));
 }
 
 #[test]
 fn typescript() {
     let Some(client) = Client::typescript() else { return };
-    client.is_content("", HANDSHAKE);
+    client.is_content("", HANDSHAKE, scenario(HANDSHAKE));
     // It asks a process of its own what there is, and goes on with another.
-    client.is_content("auto", MODERN);
-    client.is_content("2026-07-28", MODERN);
+    client.is_content("auto", MODERN, scenario(MODERN));
+    client.is_content("2026-07-28", MODERN, scenario(MODERN));
 }
 
 #[test]
 fn rust() {
     let Some(client) = Client::rust() else { return };
     // By itself it shakes hands for a revision that has no handshake.
-    client.is_content("", HANDSHAKE);
-    client.is_content("discover", MODERN);
-    client.is_content("auto", MODERN);
+    client.is_content("", HANDSHAKE, scenario(HANDSHAKE));
+    client.is_content("discover", MODERN, scenario(MODERN));
+    client.is_content("auto", MODERN, scenario(MODERN));
+}
+
+/// Calls that run as tasks, where the client knows such: to the end, with a question on the way, and
+/// cancelled.
+fn tasks() -> Vec<(Value, Seen)> {
+    let task = |tool: &str| json!({"do": "task", "tool": tool});
+    let text = |text: &str| Seen::Like(json!({"content": [{"type": "text", "text": text}]}));
+    vec![
+        (json!({"do": "list"}), Seen::Tool("job")),
+        (json!({"do": "task", "tool": "job", "arguments": {"steps": 3}}), text("3 steps")),
+        (task("commission"), text("2 copies for Ada")),
+        (task("task_only"), text("done")),
+        (
+            json!({"do": "task", "tool": "endless", "cancel": true}),
+            Seen::Like(json!({"status": "cancelled"})),
+        ),
+        (json!({"do": "call", "tool": "lingered", "arguments": {"count": 1}}), text("1")),
+        (json!({"do": "errors"}), Seen::NoErrors),
+    ]
+}
+
+#[test]
+fn tasks_are_theirs_as_well() {
+    let clients = [
+        (Client::typescript_sdk(), "", HANDSHAKE),
+        (Client::typescript(), "", HANDSHAKE),
+        (Client::typescript(), "auto", MODERN),
+        (Client::rust(), "discover", MODERN),
+    ];
+    for (client, mode, revision) in clients {
+        let Some(client) = client else { continue };
+        client.is_content(mode, revision, tasks());
+    }
+    // Others call the same tools and wait, but for the one that nobody should wait for.
+    for (mode, revision, code) in [("legacy", HANDSHAKE, -32601), ("", MODERN, -32021)] {
+        let Some(client) = Client::python() else { continue };
+        let steps = vec![
+            (
+                json!({"do": "call", "tool": "job", "arguments": {"steps": 2}, "progress": 2}),
+                Seen::Progress(json!([[1.0, 2.0, "step 1"], [2.0, 2.0, "step 2"]])),
+            ),
+            (
+                json!({"do": "call", "tool": "commission"}),
+                Seen::Like(json!({"content": [{"type": "text", "text": "2 copies for Ada"}]})),
+            ),
+            (json!({"do": "call", "tool": "task_only"}), Seen::Error(code)),
+        ];
+        client.is_content(mode, revision, steps);
+    }
 }
 
 #[test]

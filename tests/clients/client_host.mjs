@@ -2,16 +2,19 @@
 // own choice without): the same as sdk_host.mjs with the other client.
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { createApplicationInputHandler, createTaskSessionFromClient } from '@modelcontextprotocol/ext-tasks/client';
 
 import { Events, answers, run } from './steps.mjs';
 
 const [command, ...args] = process.argv.slice(2);
 const mode = process.env.MODE;
 const events = new Events();
+const info = { name: 'client_host.mjs', version: '1' };
+const capabilities = { sampling: {}, elicitation: {}, roots: { listChanged: true } };
 const client = new Client(
-  { name: 'client_host.mjs', version: '1' },
+  info,
   {
-    capabilities: { sampling: {}, elicitation: {}, roots: { listChanged: true } },
+    capabilities,
     ...(mode ? { versionNegotiation: { mode: mode === 'auto' ? 'auto' : { pin: mode } } } : {}),
   },
 );
@@ -27,11 +30,13 @@ client.setNotificationHandler('notifications/resources/updated', ({ params }) =>
   events.add('updated', params.uri);
 });
 
-await client.connect(new StdioClientTransport({ command, args, env: process.env, stderr: 'inherit' }));
+const transport = new StdioClientTransport({ command, args, env: process.env, stderr: 'inherit' });
+await client.connect(transport);
 const revision = client.getNegotiatedProtocolVersion();
 const isModern = client.getProtocolEra() === 'modern';
 if (!isModern) await client.ping();
 let stream;
+let session;
 
 await run(client, events, revision, {
   call: (params, options) => {
@@ -44,7 +49,55 @@ await run(client, events, revision, {
       stream = await client.listen({ toolsListChanged: true, resourceSubscriptions: [uri] });
       return {};
     },
+    task: async (step) => {
+      session ??= tasks();
+      const execution = await session.callTool(step.tool, step.arguments ?? {}, { task: { preference: 'prefer' } });
+      const statuses = [];
+      if (step.cancel) await execution.cancel();
+      const { outcome } = await execution.settle({
+        onEvent: (event) => {
+          if (event.type === 'task') statuses.push(event.task.status);
+        },
+      });
+      if (outcome.status === 'completed') return { ...outcome.result, kind: execution.kind, statuses };
+      return { status: outcome.status, error: outcome.error };
+    },
   },
 });
+await session?.close();
 await stream?.close();
 await client.close();
+
+/** The official package's way to call tools as tasks. */
+function tasks() {
+  const options = {
+    endpointId: 'the bridge',
+    onInputRequest: createApplicationInputHandler({
+      elicitation: (request) => answers.elicited(request.params),
+      sampling: (request) => answers.sampled(request.params),
+      roots: () => answers.roots(),
+    }),
+    onError: (error) => events.add('errors', String(error)),
+  };
+  if (!isModern) return createTaskSessionFromClient(client, options);
+  const v2RequestFraming = { protocolVersion: revision, clientInfo: info, clientCapabilities: capabilities };
+  return createTaskSessionFromClient(client, { ...options, rawDispatch: dispatcher(), v2RequestFraming });
+}
+
+/** Requests beside the client, on its transport: it does not know the shapes of tasks. */
+function dispatcher() {
+  const open = new Map();
+  const { onmessage } = transport;
+  transport.onmessage = (message, extra) => {
+    const settle = open.get(message.id);
+    if (!settle) return onmessage(message, extra);
+    open.delete(message.id);
+    settle(message.error ? { kind: 'error', error: message.error } : { kind: 'result', result: message.result });
+  };
+  return (request) =>
+    new Promise((resolve, reject) => {
+      const id = `raw-${open.size}-${Math.random()}`;
+      open.set(id, resolve);
+      transport.send({ ...request, jsonrpc: '2.0', id }).catch(reject);
+    });
+}

@@ -35,6 +35,7 @@ fn main() -> Result<(), Error> {
     let server = failing(server);
     let server = contents(server);
     let server = asking(server);
+    let server = tasks(server);
     let server = tool_list(server);
     beside_tools(server).run()
 }
@@ -260,6 +261,43 @@ fn asking(server: Server) -> Server {
                 Ok(format!("{name}; {}; {roots} roots", said.text()))
             },
         ))
+}
+
+/// Tools that take long.
+fn tasks(server: Server) -> Server {
+    server
+        .tool(tool("job").description("Work for a while").arg::<i64>("steps", "How long").task().handler(
+            |ctx, args| {
+                let steps = args.get("steps")?;
+                for step in 1..=steps {
+                    ctx.check_cancelled()?;
+                    ctx.progress(step, steps, format!("step {step}"));
+                    sleep(Duration::from_millis(50));
+                }
+                Ok(format!("{steps} steps"))
+            },
+        ))
+        .tool(tool("endless").description("Work until cancelled").task().handler(|ctx, _| {
+            while !ctx.is_cancelled() {
+                sleep(Duration::from_millis(5));
+            }
+            LINGERED.fetch_add(1, Ordering::SeqCst);
+            Ok(())
+        }))
+        .tool(tool("commission").description("Ask the user, then work").task().handler(|ctx, _| {
+            let answer = ctx.elicit(
+                Elicitation::form("How many?")
+                    .field(Field::text("name"))
+                    .field(Field::integer("copies").minimum(1)),
+            )?;
+            Ok(format!("{} copies for {}", answer.get::<i64>("copies")?, answer.get::<String>("name")?))
+        }))
+        .tool(
+            tool("task_only")
+                .description("Work so long that nobody should wait for it")
+                .task_required()
+                .handler(|_, _| Ok("done")),
+        )
 }
 
 /// Tools that change which tools there are.

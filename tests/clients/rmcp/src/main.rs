@@ -44,6 +44,25 @@ fn is<T: DeserializeOwned>(value: Value) -> T {
     serde_json::from_value(value).expect("the protocol's shape")
 }
 
+/// What a host answers; the hosts in other languages do the same.
+fn answer(request: &Value) -> Value {
+    let params = &request["params"];
+    match request["method"].as_str() {
+        Some("sampling/createMessage") => {
+            let text = params["messages"][0]["content"]["text"].as_str().unwrap_or_default();
+            let content = json!({"type": "text", "text": format!("you said {text}")});
+            json!({"role": "assistant", "model": "a-model", "stopReason": "endTurn", "content": content})
+        }
+        Some("roots/list") => {
+            json!({"roots": [{"uri": "file:///home/ada", "name": "home"}, {"uri": "file:///srv"}]})
+        }
+        _ if params["message"].as_str().unwrap_or_default().contains("decline") => {
+            json!({"action": "decline"})
+        }
+        _ => json!({"action": "accept", "content": {"name": "Ada", "copies": 2}}),
+    }
+}
+
 impl ClientHandler for Host {
     fn get_info(&self) -> ClientConfig {
         let capabilities = json!({
@@ -58,16 +77,11 @@ impl ClientHandler for Host {
         params: CreateMessageRequestParams,
         _: RequestContext<RoleClient>,
     ) -> Result<CreateMessageResult, ErrorData> {
-        let params = serde_json::to_value(params).expect("JSON");
-        let text = params["messages"][0]["content"]["text"].as_str().unwrap_or_default();
-        Ok(is(json!({
-            "role": "assistant", "model": "a-model", "stopReason": "endTurn",
-            "content": {"type": "text", "text": format!("you said {text}")},
-        })))
+        Ok(is(answer(&json!({"method": "sampling/createMessage", "params": params}))))
     }
 
     async fn list_roots(&self, _: RequestContext<RoleClient>) -> Result<ListRootsResult, ErrorData> {
-        Ok(is(json!({"roots": [{"uri": "file:///home/ada", "name": "home"}, {"uri": "file:///srv"}]})))
+        Ok(is(answer(&json!({"method": "roots/list"}))))
     }
 
     async fn create_elicitation(
@@ -75,11 +89,7 @@ impl ClientHandler for Host {
         request: ElicitRequestParams,
         _: RequestContext<RoleClient>,
     ) -> Result<ElicitResult, ErrorData> {
-        let request = serde_json::to_value(request).expect("JSON");
-        if request["message"].as_str().unwrap_or_default().contains("decline") {
-            return Ok(is(json!({"action": "decline"})));
-        }
-        Ok(is(json!({"action": "accept", "content": {"name": "Ada", "copies": 2}})))
+        Ok(is(answer(&json!({"method": "elicitation/create", "params": request}))))
     }
 
     async fn on_progress(&self, params: ProgressNotificationParam, _: NotificationContext<RoleClient>) {
@@ -228,7 +238,9 @@ impl Steps {
                 tokio::spawn(async move {
                     while let Ok(Some(news)) = stream.next().await {
                         let _ = match news {
-                            ServerNotification::ToolListChangedNotification(_) => host.tools.send(Value::Null),
+                            ServerNotification::ToolListChangedNotification(_) => {
+                                host.tools.send(Value::Null)
+                            }
                             ServerNotification::ResourceUpdatedNotification(news) => {
                                 host.updated.send(json!(news.params.uri))
                             }
@@ -243,7 +255,8 @@ impl Steps {
                 json!({})
             }
             "heard" => {
-                let heard = if step["kind"] == "tools" { &mut self.heard.tools } else { &mut self.heard.updated };
+                let heard =
+                    if step["kind"] == "tools" { &mut self.heard.tools } else { &mut self.heard.updated };
                 json!({"heard": next(heard).await?})
             }
             "logs" => json!({"logs": *self.host.logs.lock().unwrap()}),
@@ -253,7 +266,8 @@ impl Steps {
     }
 
     fn named(&self, step: &Value) -> CallToolRequestParams {
-        let mut params = json!({"name": step["tool"], "arguments": step.get("arguments").unwrap_or(&json!({}))});
+        let mut params =
+            json!({"name": step["tool"], "arguments": step.get("arguments").unwrap_or(&json!({}))});
         if self.is_modern {
             params["_meta"] = json!({"io.modelcontextprotocol/logLevel": "warning"});
         }
@@ -275,12 +289,22 @@ impl Steps {
             let task = serde_json::to_value(task)?;
             statuses.push(task["status"].clone());
             match task["status"].as_str() {
+                Some("input_required") => {
+                    let mut responses = json!({});
+                    for (key, request) in task["inputRequests"].as_object().into_iter().flatten() {
+                        responses[key] = answer(request);
+                    }
+                    let update = json!({"taskId": id, "inputResponses": responses});
+                    self.client.peer().update_task(is(update)).await?;
+                }
                 Some("completed") => {
                     let mut result = task["result"].clone();
                     result["statuses"] = statuses.into();
                     return Ok(result);
                 }
-                Some("cancelled" | "failed") => return Ok(json!({"status": task["status"], "error": task["error"]})),
+                Some("cancelled" | "failed") => {
+                    return Ok(json!({"status": task["status"], "error": task["error"]}))
+                }
                 _ => {}
             }
             let pause = task["pollIntervalMs"].as_u64().unwrap_or(50);
