@@ -27,6 +27,8 @@ mod load;
 mod middleware;
 /// Log messages and progress.
 mod notifications;
+/// Access tokens of issuers that are not ours.
+mod oauth;
 /// Official clients.
 mod official_clients;
 /// The life of the tool process: crashes, restarts, and why it could not start.
@@ -47,6 +49,7 @@ mod sdk;
 mod sdk_vectors;
 /// The end: the host goes, a signal comes, a pipe breaks.
 mod shutdown;
+/// Signatures of access tokens.
 mod signatures;
 /// Which tools are offered, and what the host hears of changes.
 mod tool_list;
