@@ -11,6 +11,8 @@ mod support;
 
 /// What either side should never send.
 mod bad_input;
+/// One tool file, hosts of both eras.
+mod both_eras;
 /// Tools: the list, calls, results, errors.
 mod calls;
 /// Cancellation in both directions, and calls that take too long.
