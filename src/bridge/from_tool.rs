@@ -153,7 +153,7 @@ impl Bridge {
         out: &mut Outputs,
     ) {
         let Some(ask) = self.take_ask(generation, request_id) else {
-            return self.listed_late(generation, request_id, &msg, out);
+            return self.listed_late(generation, request_id, msg, out);
         };
         let Some(id) = ask.call else { return };
         match msg {

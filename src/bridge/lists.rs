@@ -167,16 +167,20 @@ impl Bridge {
         self.fail(id, "", now, out);
     }
 
-    /// An answer to no open request: if it is that of a list which was given up, the process
-    /// speaks it after all, and hosts are told to ask again.
+    /// An answer to no open request. Without an id it is news: the list is this from now on. If it is
+    /// that of a list which was given up, the process speaks it after all, and hosts are told to ask
+    /// again.
     pub(super) fn listed_late(
         &mut self,
         generation: Generation,
         request_id: &str,
-        msg: &Msg,
+        msg: Msg,
         out: &mut Outputs,
     ) {
-        let (kind, is_empty) = match msg {
+        if request_id.is_empty() {
+            return self.list_changed(generation, msg, out);
+        }
+        let (kind, is_empty) = match &msg {
             Msg::ResourceListResponse(list) => (ListKind::Resources, list.resources.is_empty()),
             Msg::ResourceTemplateListResponse(list) => (ListKind::Templates, list.templates.is_empty()),
             Msg::PromptListResponse(list) => (ListKind::Prompts, list.prompts.is_empty()),
@@ -189,6 +193,44 @@ impl Bridge {
         };
         silent.remove(&kind);
         if !is_empty {
+            self.notify_list(kind, out);
+        }
+    }
+
+    /// A process says that a list of it is another one now. What a host has not seen is no news to
+    /// it, unless it listens.
+    fn list_changed(&mut self, generation: Generation, msg: Msg, out: &mut Outputs) {
+        if let Msg::PromptListResponse(list) = &msg
+            && let Some(process) = self.processes.get_mut(&generation)
+        {
+            process.prompts = Some(list.prompts.clone());
+        }
+        if self.serving != Some(generation) {
+            return;
+        }
+        let seen = &mut self.seen;
+        let was_seen = match &msg {
+            Msg::ResourceListResponse(_) => seen.resources.is_some(),
+            Msg::ResourceTemplateListResponse(_) => seen.templates.is_some(),
+            _ => seen.prompts.is_some(),
+        };
+        let (kind, (changed, warnings)) = match msg {
+            Msg::ResourceListResponse(list) => {
+                (ListKind::Resources, replace(&mut seen.resources, list.resources, resource::warnings))
+            }
+            Msg::ResourceTemplateListResponse(list) => (
+                ListKind::Templates,
+                replace(&mut seen.templates, list.templates, resource::template_warnings),
+            ),
+            Msg::PromptListResponse(list) => {
+                (ListKind::Prompts, replace(&mut seen.prompts, list.prompts, prompt::warnings))
+            }
+            _ => return unasked(out, ""),
+        };
+        for warning in warnings {
+            log(out, Level::Warning, warning);
+        }
+        if changed || !was_seen {
             self.notify_list(kind, out);
         }
     }

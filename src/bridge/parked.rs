@@ -118,8 +118,11 @@ impl Bridge {
     pub(super) fn came_back(&mut self, again: Again<'_>, now: Instant, out: &mut Outputs) {
         let Again { reply, meta, work, retry } = again;
         let Some(text) = &retry.request_state else {
-            // Without our state nobody knows what the answers are for: it is asked again.
-            return self.admit(reply, Era::Modern(meta), work, now, out);
+            // A tool that does not wait may know its own keys. Whatever else they are for is not known
+            // without our state: it is asked again.
+            let given = input::responses_by_shape(&retry.input_responses);
+            let given = InputGiven { state: Vec::new(), answers: given };
+            return self.admit_with(reply, Era::Modern(meta), work, Some(given), now, out);
         };
         let Some(session) = self.sessions.get(&reply.route.session) else { return };
         let Some(asked) = asked(&work) else { return };

@@ -494,6 +494,7 @@ pub struct ResourceDefinition {
     #[prost(string, tag = "1003")]
     pub meta_json: ::prost::alloc::string::String,
 }
+/// Without a request_id it is news, as are the two lists below: the list is this from now on.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct ResourceListResponse {
     #[prost(message, repeated, tag = "1")]

@@ -261,3 +261,27 @@ fn log_messages_are_filtered_by_each_hosts_level() {
     scene.ask(2, "logging/setLevel", json!({"level": "loud"}));
     assert_eq!(scene.heard_one()["error"]["code"], -32602);
 }
+
+#[test]
+fn a_process_may_say_that_a_list_is_another_one_now() {
+    use crate::wire::protomcp::{
+        PromptDefinition, PromptListResponse, ResourceDefinition, ResourceListResponse,
+    };
+    let mut scene = Scene::serving(&["a"]);
+    let prompts = |names: &[&str]| {
+        let prompts =
+            names.iter().map(|name| PromptDefinition { name: (*name).into(), ..Default::default() });
+        Msg::PromptListResponse(PromptListResponse { prompts: prompts.collect() })
+    };
+    scene.ask(1, "prompts/list", json!({}));
+    let request = scene.told_one(1).request_id;
+    scene.tool(1, &request, prompts(&["p"]));
+    scene.heard_one();
+    scene.tool(1, "", prompts(&["p"]));
+    assert!(scene.heard().is_empty(), "it is the same");
+    scene.tool(1, "", prompts(&["p", "q"]));
+    assert_eq!(scene.heard_one()["method"], "notifications/prompts/list_changed");
+    let resources = vec![ResourceDefinition { uri: "a:b".into(), name: "b".into(), ..Default::default() }];
+    scene.tool(1, "", Msg::ResourceListResponse(ResourceListResponse { resources }));
+    assert_eq!(scene.heard_one()["method"], "notifications/resources/list_changed");
+}

@@ -179,18 +179,6 @@ fn another_host_cannot_take_up_a_call() {
 }
 
 #[test]
-fn answers_without_our_state_begin_a_call_anew() {
-    let (mut scene, first, answer) = asked();
-    let mut params = json!({"name": "a", "arguments": {}, "_meta": everything()});
-    params["inputResponses"] = json!({only_key(&answer): accept()});
-    scene.ask(2, "tools/call", params);
-    // It waits for the slot that the first one has.
-    assert!(scene.told(1).is_empty() && scene.heard().is_empty());
-    scene.result(1, &first, "late");
-    assert!(matches!(scene.told(1).pop().unwrap().msg, Some(Msg::CallTool(_))));
-}
-
-#[test]
 fn a_host_that_never_comes_back_loses_its_call() {
     let (mut scene, request, answer) = asked();
     scene.wait(INPUT_TIMEOUT);

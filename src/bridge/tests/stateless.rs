@@ -175,3 +175,20 @@ fn a_tool_that_asks_without_end_is_stopped() {
     scene.tool(1, &request, required(&[], "again"));
     assert!(text(&scene.heard_one()).contains("limit"));
 }
+
+#[test]
+fn answers_without_a_state_are_given_by_their_shape() {
+    let mut scene = serving(&["a"]);
+    let responses = json!({
+        "who": {"action": "accept", "content": {"name": "Eve"}},
+        "model": {"role": "assistant", "content": {"type": "text", "text": "x"}, "model": "m"},
+        "roots": {"roots": []},
+        "odd": {"x": 1}, "odder": 7, "bad": {"action": "perhaps"},
+    });
+    scene.ask(1, "tools/call", params(json!({"inputResponses": responses})));
+    let (_, given) = given(scene.told_one(1));
+    assert!(given.state.is_empty());
+    let mut keys: Vec<&str> = given.answers.iter().map(|answer| answer.key.as_str()).collect();
+    keys.sort_unstable();
+    assert_eq!(keys, ["model", "roots", "who"]);
+}

@@ -14,7 +14,7 @@ use super::revision::Revision;
 use super::task;
 use crate::jsonrpc::json::{self, Object};
 use crate::jsonrpc::message::write_request;
-use crate::wire::protomcp::{ElicitRequest, ListRootsRequest, SamplingRequest, input_question};
+use crate::wire::protomcp::{ElicitRequest, InputAnswer, ListRootsRequest, SamplingRequest, input_question};
 
 mod answer;
 mod elicit;
@@ -207,6 +207,29 @@ pub fn write_input_required<'q>(
     }
     result.text_if("requestState", request_state);
     result::close(result, dialect, None);
+}
+
+/// The answers in `inputResponses`, a sound JSON object, of which nothing but the shape tells what
+/// they answer; what has none of these shapes is left out.
+pub fn responses_by_shape(raw: &str) -> Vec<InputAnswer> {
+    let answer = |(key, raw): (Cow<'_, str>, &RawValue)| {
+        let fields = json::fields(raw.get(), &["action", "roots", "content"]).ok()?.values;
+        let kind = match fields {
+            [Some(_), ..] => Kind::Elicit,
+            [None, Some(_), _] => Kind::Roots,
+            [None, None, Some(_)] => Kind::Sampling,
+            _ => return None,
+        };
+        Some(kind.answer(raw.get()).ok()?.into_given(key.into_owned()))
+    };
+    let mut answers: Vec<InputAnswer> = Vec::new();
+    for answer in responses(raw).into_iter().filter_map(answer) {
+        // Of one key the first answer counts.
+        if answers.iter().all(|other| other.key != answer.key) {
+            answers.push(answer);
+        }
+    }
+    answers
 }
 
 /// The answers in `inputResponses`, a sound JSON object, by the keys of their questions. A key may
