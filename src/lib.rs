@@ -11,7 +11,7 @@
 //! | 3 | [`bridge`]: all that is remembered · [`front`]: how a host's bytes become messages | `bridge`: 2, 1, 0 · `front`: 2, `jsonrpc`, 0 |
 //! | 2 | [`mcp`]: the protocol's methods and shapes | `jsonrpc`, `wire`, 0 |
 //! | 1 | [`wire`]: the tool side's bytes · [`jsonrpc`]: the host side's bytes · [`watch`]: which changes of files count | 0 |
-//! | 0 | [`buffer`], [`ids`], [`limits`], [`log`] | std |
+//! | 0 | [`buffer`], [`ids`], [`limits`], [`log`], [`metrics`] | std |
 //! | beside | [`sdk`]: what tool authors use | `wire`, 0 |
 //!
 //! Layers 0 to 3 and the SDK's protocol part do no IO, start no thread and read no clock: bytes
@@ -76,6 +76,8 @@ pub mod jsonrpc;
 pub mod log;
 #[cfg(feature = "bridge")]
 pub mod mcp;
+#[cfg(feature = "bridge")]
+pub mod metrics;
 #[cfg(feature = "bridge")]
 pub mod os;
 #[cfg(feature = "bridge")]

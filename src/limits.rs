@@ -262,6 +262,10 @@ pub const QUICK_DEATH: Duration = Duration::from_secs(5);
 /// Quick deaths in a row after which it stays down until the next call or file change.
 pub const QUICK_DEATHS_MAX: u32 = 5;
 
+/// When one that stays down is tried all the same, if it serves over a network unattended: there what
+/// is not ready gets no calls. A start may cost a second of a processor.
+pub const RETRY: Duration = Duration::from_secs(30);
+
 /// Longest line of a tool process's stdout or stderr that is shown whole.
 pub const LOG_LINE_MAX: usize = 8 * 1024;
 
@@ -384,6 +388,16 @@ pub const JWKS_KEYS_MAX: usize = 64;
 
 /// How often a file that may change is looked at when it is needed.
 pub const FILE_LOOK: Duration = Duration::from_secs(1);
+
+/// Tools that are counted apart in the metrics, of some 20 lines each: what the widest host takes.
+pub const METRICS_TOOLS_MAX: usize = HOST_TOOLS_MAX;
+
+/// Bytes of the name of such a tool; the specification's number.
+pub const METRICS_TOOL_NAME_MAX: usize = 128;
+
+/// Codes of errors that are counted apart in the metrics. The specification has a dozen; tools may
+/// have their own.
+pub const METRICS_CODES_MAX: usize = 32;
 
 /// Worker threads; with the loop that makes three threads at most.
 pub const WORKERS: usize = 2;

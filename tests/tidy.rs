@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
-const LEVEL_0: [&str; 4] = ["buffer", "ids", "limits", "log"];
+const LEVEL_0: [&str; 5] = ["buffer", "ids", "limits", "log", "metrics"];
 
 /// Each room below the command line and the rooms above level 0 that it may import.
 const IMPORTS: [(&str, &[&str]); 8] = [

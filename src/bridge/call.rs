@@ -26,6 +26,8 @@ pub(super) struct Call {
     pub(super) stage: Stage,
     /// The process that it holds a slot of, and our open request there.
     pub(super) place: Option<Place>,
+    /// When its request arrived.
+    pub(super) began: Option<Instant>,
     /// When it is given up; not while its host thinks, and not while it is a task.
     pub(super) until: Option<Instant>,
     /// What was left of its time when its host was asked.
@@ -76,6 +78,8 @@ impl Asker {
 pub(super) struct Reply {
     pub(super) route: Route,
     pub(super) id: RequestId,
+    /// What was asked, for those who count.
+    pub(super) method: &'static str,
     /// The batch that the request came in.
     pub(super) batch: Option<u64>,
 }
@@ -169,6 +173,7 @@ impl Call {
             work,
             stage: Stage::Waiting,
             place: None,
+            began: None,
             until: None,
             left: Duration::ZERO,
             is_askable: false,

@@ -66,7 +66,8 @@ impl Bridge {
     }
 
     /// Puts a call in the line.
-    pub(super) fn wait(&mut self, id: CallId, call: Call, now: Instant) {
+    pub(super) fn wait(&mut self, id: CallId, mut call: Call, now: Instant) {
+        call.began.get_or_insert(now);
         self.waiting.push(id, call.size());
         self.calls.insert(id, call);
         self.set_until(id, Some(now + self.config.call_timeout));

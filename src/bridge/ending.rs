@@ -14,6 +14,7 @@ use crate::wire::protomcp::ToolError;
 
 use super::call::{Asker, Call, Reply, Stage, Work};
 use super::job::Rendered;
+use super::metrics::Ending;
 use super::timers::Due;
 use super::{Bridge, Outputs, log};
 
@@ -78,10 +79,10 @@ impl Bridge {
     /// Answers a request with an outcome.
     pub(super) fn answer_outcome(&mut self, reply: &Reply, outcome: Outcome, out: &mut Outputs) {
         match outcome {
-            Outcome::Result { body, .. } => {
+            Outcome::Result { body, is_error } => {
                 let mut message = Vec::with_capacity(body.len() + 64);
                 write_result(&mut message, &reply.id, |message| message.extend_from_slice(&body));
-                self.answer(reply, message, out);
+                self.answer_as(reply, message, Ending::of_result(is_error), out);
             }
             Outcome::Error(error) => self.answer_error(reply, &error, out),
         }
@@ -102,8 +103,11 @@ impl Bridge {
     /// Ends a call with its spelled result.
     pub(super) fn end(&mut self, id: CallId, rendered: Rendered, now: Instant, out: &mut Outputs) {
         let Some(call) = self.remove(id, now, out) else { return };
+        self.metrics.called(&call, rendered.is_error, now);
         match (&call.asker, rendered) {
-            (Asker::Host(reply), Rendered { bytes, is_whole: true, .. }) => self.answer(reply, bytes, out),
+            (Asker::Host(reply), Rendered { bytes, is_whole: true, is_error }) => {
+                self.answer_as(reply, bytes, Ending::of_result(is_error), out);
+            }
             (_, Rendered { bytes: body, is_error, .. }) => {
                 self.conclude(id, call, Outcome::Result { body, is_error }, now, out);
             }
@@ -119,6 +123,7 @@ impl Bridge {
         body: impl FnOnce(&mut Vec<u8>, Dialect<'_>),
     ) {
         let Some(call) = self.remove(id, now, out) else { return };
+        self.metrics.called(&call, false, now);
         if let Asker::Host(reply) = &call.asker {
             let message = self.whole(reply, call.revision, body);
             return self.answer(reply, message, out);
@@ -131,6 +136,7 @@ impl Bridge {
     /// Ends a call with an error.
     pub(super) fn end_with_error(&mut self, id: CallId, error: &RpcError, now: Instant, out: &mut Outputs) {
         if let Some(call) = self.remove(id, now, out) {
+            self.metrics.called(&call, true, now);
             self.conclude(id, call, Outcome::Error(error.clone()), now, out);
         }
     }
@@ -141,6 +147,7 @@ impl Bridge {
     /// answer.
     pub(super) fn fail(&mut self, id: CallId, text: &str, now: Instant, out: &mut Outputs) {
         let Some(call) = self.remove(id, now, out) else { return };
+        self.metrics.called(&call, true, now);
         let dialect = Dialect { revision: call.revision, server_json: &self.server_json };
         let mut body = Vec::new();
         let outcome = match (&call.work, &call.asker) {

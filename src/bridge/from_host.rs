@@ -11,6 +11,7 @@ use crate::mcp::request::{Era, HostMessage, Initialize, Notification, Request};
 use crate::mcp::{error, revision};
 
 use super::call::{Asker, Call, ListKind, Reply, ToolCall, Work};
+use super::metrics::{Ending, INVALID};
 use super::parked::Again;
 use super::session::BatchEnd;
 use super::{Bridge, Output, Outputs, Sort};
@@ -45,7 +46,8 @@ impl Bridge {
                     let error = error::duplicate_id(id.as_str());
                     return self.send_error(route, batch, Some(&id), &error, out);
                 }
-                let reply = Reply { route, id, batch };
+                let method = request.as_ref().map_or(INVALID, Request::method);
+                let reply = Reply { route, id, batch, method };
                 match request {
                     Ok(request) => self.request(reply, era, request, now, out),
                     Err(error) => self.answer_error(&reply, &error, out),
@@ -231,7 +233,9 @@ impl Bridge {
     fn cancelled(&mut self, session: SessionId, id: &RequestId, now: Instant, out: &mut Outputs) {
         let Some(of) = self.sessions.get_mut(&session) else { return };
         if let Some(at) = of.listens.iter().position(|listen| listen.id() == id) {
-            out.push(Output::Unanswered(of.listens.remove(at).route()));
+            let listen = of.listens.remove(at);
+            self.metrics.ended(listen.method(), Ending::Cancelled);
+            out.push(Output::Unanswered(listen.route()));
         }
         let Some(call) = of.in_flight.get(id).copied() else { return };
         if let Some(Call { asker: Asker::Host(reply), .. }) = self.remove(call, now, out) {
@@ -241,13 +245,19 @@ impl Bridge {
 
     /// Sends a whole answer, or adds it to its batch.
     pub(super) fn answer(&mut self, reply: &Reply, message: Vec<u8>, out: &mut Outputs) {
-        self.answer_as(reply, message, None, out);
+        self.answer_as(reply, message, Ending::Result, out);
     }
 
-    fn answer_as(&mut self, reply: &Reply, message: Vec<u8>, error: Option<i32>, out: &mut Outputs) {
+    /// The same for what may not be a plain result.
+    pub(super) fn answer_as(&mut self, reply: &Reply, message: Vec<u8>, ending: Ending, out: &mut Outputs) {
+        self.metrics.ended(reply.method, ending);
         if let Some(session) = self.sessions.get_mut(&reply.route.session) {
             session.in_flight.remove(&reply.id);
         }
+        let error = match ending {
+            Ending::Error(code) => Some(code),
+            _ => None,
+        };
         self.send(reply.route, reply.batch, message, error, out);
     }
 
@@ -255,7 +265,7 @@ impl Bridge {
     pub(super) fn answer_error(&mut self, reply: &Reply, error: &RpcError, out: &mut Outputs) {
         let mut message = Vec::new();
         write_error(&mut message, Some(&reply.id), error);
-        self.answer_as(reply, message, Some(error.code), out);
+        self.answer_as(reply, message, Ending::Error(error.code), out);
     }
 
     /// Answers with an empty result.
@@ -267,6 +277,7 @@ impl Bridge {
 
     /// The one request that gets no answer: a cancelled one.
     fn no_answer(&mut self, reply: &Reply, out: &mut Outputs) {
+        self.metrics.ended(reply.method, Ending::Cancelled);
         let Some(session) = self.sessions.get_mut(&reply.route.session) else { return };
         session.in_flight.remove(&reply.id);
         let Some(batch) = reply.batch else { return out.push(Output::Unanswered(reply.route)) };
@@ -288,6 +299,7 @@ impl Bridge {
         error: &RpcError,
         out: &mut Outputs,
     ) {
+        self.metrics.ended(INVALID, Ending::Error(error.code));
         let mut message = Vec::new();
         write_error(&mut message, id, error);
         self.send(route, batch, message, Some(error.code), out);

@@ -11,6 +11,7 @@ use crate::mcp::result::write_listen_end;
 use crate::mcp::{notify, revision};
 
 use super::call::Reply;
+use super::metrics::Ending;
 use super::{Bridge, Output, Outputs, Sort};
 
 /// One open stream.
@@ -28,6 +29,10 @@ impl Listen {
 
     pub(super) fn route(&self) -> Route {
         self.reply.route
+    }
+
+    pub(super) fn method(&self) -> &'static str {
+        self.reply.method
     }
 }
 
@@ -81,6 +86,7 @@ impl Bridge {
                 let mut message = Vec::new();
                 write_result(&mut message, &reply.id, |body| write_listen_end(body, dialect, &reply.id));
                 let sort = Sort::Answer { error: None };
+                self.metrics.ended(reply.method, Ending::Result);
                 out.push(Output::Host { route: reply.route, message, sort });
             }
         }

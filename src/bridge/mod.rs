@@ -11,9 +11,10 @@
 //! are in `lists` and `tool_list`, streams of news in `listen`. What a tool asks its host is in
 //! `questions`; in the modern era its call waits in `parked` for the host's return, and a tool that
 //! does not wait is called again by `stateless`. Calls that nobody waits for are in `tasks`, those
-//! that the tool process runs by itself in `remote`. `call` and `session` are what is remembered of each. A crash begins in
-//! `supervise` (`tool_exited`), which asks `restart` when to go on and `last_words` what to say; a
-//! save begins in `reload`; the end is in `shutdown`. `process` is one life of the tool process.
+//! that the tool process runs by itself in `remote`. `call` and `session` are what is remembered of
+//! each, `metrics` what is counted of all. A crash begins in `supervise` (`tool_exited`), which asks
+//! `restart` when to go on and `last_words` what to say; a save begins in `reload`; the end is in
+//! `shutdown`. `process` is one life of the tool process; `health` says whether one serves.
 //!
 //! The contract: [`Bridge::handle`] takes one input and the time, changes state and pushes
 //! [`Output`]s, which the caller carries out in their order. When nothing happens the caller
@@ -40,10 +41,12 @@ mod dispatch;
 mod ending;
 mod from_host;
 mod from_tool;
+mod health;
 pub mod job;
 mod last_words;
 mod listen;
 mod lists;
+mod metrics;
 mod middleware;
 mod parked;
 mod process;
@@ -64,10 +67,12 @@ mod waiting;
 #[cfg(test)]
 mod tests;
 
+pub use health::Health;
 pub use job::{Job, JobDone};
 
 use call::Call;
 use lists::Seen;
+use metrics::Metrics;
 use parked::Left;
 use process::Process;
 use questions::Questions;
@@ -109,6 +114,8 @@ pub struct Config {
     pub tasks_max: usize,
     /// What a cancelled call gets to end by itself.
     pub cancel_grace: Duration,
+    /// Nobody would notice that the tool process stays down: it is tried again and again.
+    pub is_unattended: bool,
     /// Signs what hosts bring back to us.
     pub state_key: Key,
     /// Tells this life of the bridge from all others; of the system's randomness.
@@ -270,6 +277,7 @@ pub struct Bridge {
     questions: Questions,
     left: Left,
     tasks: Tasks,
+    metrics: Metrics,
     /// The time since 1970, as far as we were told.
     wall: Duration,
     seen: Seen,
@@ -289,7 +297,7 @@ impl Bridge {
     /// A bridge without hosts; the first tool process is started by the first input.
     pub fn new(config: Config) -> Self {
         Self {
-            restart: Restart::new(config.seed),
+            restart: Restart::new(config.seed, config.is_unattended),
             reload: Reload::default(),
             server_json: config.server.to_json().into(),
             config,
@@ -302,6 +310,7 @@ impl Bridge {
             questions: Questions::default(),
             left: Left::default(),
             tasks: Tasks::default(),
+            metrics: Metrics::default(),
             wall: Duration::ZERO,
             seen: Seen::default(),
             shutdown: None,

@@ -83,7 +83,7 @@ impl Bridge {
     }
 
     /// Whether a reload is on its way.
-    fn is_reloading(&self) -> bool {
+    pub(super) fn is_reloading(&self) -> bool {
         let is_unproven = |process: &Process| {
             matches!(
                 process.phase,
@@ -188,6 +188,7 @@ impl Bridge {
         process.reloading = None;
         if response.success {
             process.forget_declarations();
+            self.metrics.reloads += 1;
             self.reload.is_unproven = false;
             self.reload.note = None;
             log(out, Level::Info, "reloaded in place");
@@ -203,6 +204,7 @@ impl Bridge {
     pub(super) fn reload_failed(&mut self, error: &str, out: &mut Outputs) {
         let Some(serving) = self.serving else { return };
         self.reload.is_unproven = false;
+        self.metrics.failed_reloads += 1;
         let error = error.trim();
         let text = format!(
             "This result comes from version {} of the tools: the newest save does not start ({error}).",
@@ -222,6 +224,7 @@ impl Bridge {
     /// learn it once, not with each attempt to start.
     pub(super) fn reload_left_nobody(&mut self, error: &str, out: &mut Outputs) {
         let is_news = std::mem::take(&mut self.reload.is_unproven);
+        self.metrics.failed_reloads += u64::from(is_news);
         if is_news && self.last_served.is_some() && self.shutdown.is_none() {
             self.tell_of_save(&format!("nothing serves: {}", error.trim()), out);
         }
@@ -245,7 +248,7 @@ impl Bridge {
         let Some(process) = self.processes.get_mut(&generation) else { return };
         process.phase = Phase::Ready;
         process.served = true;
-        self.reload.is_unproven = false;
+        self.metrics.reloads += u64::from(std::mem::take(&mut self.reload.is_unproven));
         if let Some(earlier_list) = earlier_list {
             // What was enabled or disabled stays so, also for tools that come back later; what the
             // new process hides starts hidden.

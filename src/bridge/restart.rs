@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::limits::{BACKOFF_MAX, BACKOFF_MIN, HEALTHY_AFTER, QUICK_DEATH, QUICK_DEATHS_MAX};
+use crate::limits::{BACKOFF_MAX, BACKOFF_MIN, HEALTHY_AFTER, QUICK_DEATH, QUICK_DEATHS_MAX, RETRY};
 
 /// When the next tool process is started after one died.
 #[derive(Debug)]
@@ -11,6 +11,8 @@ pub(super) struct Restart {
     /// Quick deaths in a row.
     quick_deaths: u32,
     backoff: Duration,
+    /// Nobody would notice that it stays down, and what is not ready gets no calls.
+    is_unattended: bool,
     /// State of the jitter.
     random: u64,
     /// How the last process died, for those who wait in vain.
@@ -25,16 +27,17 @@ pub(super) enum Plan {
     Up,
     /// At this time.
     At(Instant),
-    /// With the next call or file change.
-    Down,
+    /// With the next call or file change, or else at this time if there is one.
+    Down(Option<Instant>),
 }
 
 impl Restart {
-    pub(super) fn new(seed: u64) -> Self {
+    pub(super) fn new(seed: u64, is_unattended: bool) -> Self {
         Self {
             plan: Plan::First,
             quick_deaths: 0,
             backoff: BACKOFF_MIN,
+            is_unattended,
             random: seed | 1,
             last_death: String::new(),
         }
@@ -46,13 +49,14 @@ impl Restart {
 
     /// It stays down until somebody needs it.
     pub(super) fn is_down(&self) -> bool {
-        self.plan == Plan::Down
+        matches!(self.plan, Plan::Down(_))
     }
 
     pub(super) fn deadline(&self) -> Option<Instant> {
         match self.plan {
             Plan::At(at) => Some(at),
-            _ => None,
+            Plan::Down(at) => at,
+            Plan::First | Plan::Up => None,
         }
     }
 
@@ -68,8 +72,7 @@ impl Restart {
         }
         self.quick_deaths = if lived < QUICK_DEATH || !served { self.quick_deaths + 1 } else { 0 };
         if self.quick_deaths >= QUICK_DEATHS_MAX {
-            self.plan = Plan::Down;
-            return;
+            return self.stay_down(now);
         }
         // Up to a quarter on top, so that many bridges do not restart in step.
         self.random ^= self.random << 13;
@@ -78,6 +81,12 @@ impl Restart {
         let jitter = self.backoff.mul_f64((self.random % 1000) as f64 / 4000.0);
         self.plan = Plan::At(now + self.backoff + jitter);
         self.backoff = (self.backoff * 2).min(BACKOFF_MAX);
+    }
+
+    /// What has failed would fail again. It is tried all the same where nobody else will have it
+    /// tried.
+    pub(super) fn stay_down(&mut self, now: Instant) {
+        self.plan = Plan::Down(self.is_unattended.then(|| now + RETRY));
     }
 
     /// The file changed, so what died before says nothing.

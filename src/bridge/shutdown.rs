@@ -5,6 +5,7 @@ use std::time::Instant;
 use crate::ids::{CallId, Generation, SessionId};
 use crate::log::Level;
 
+use super::metrics::Ending;
 use super::process::Phase;
 use super::restart::Plan;
 use super::{Bridge, Output, Outputs, log};
@@ -29,8 +30,14 @@ impl Bridge {
     pub(super) fn session_closed(&mut self, session: SessionId, now: Instant, out: &mut Outputs) {
         self.withdraw_for_session(session, now, out);
         let Some(session) = self.sessions.remove(&session) else { return };
+        for listen in &session.listens {
+            self.metrics.ended(listen.method(), Ending::Cancelled);
+        }
         for call in session.in_flight.into_values() {
-            self.remove(call, now, out);
+            let call = self.remove(call, now, out);
+            if let Some(reply) = call.as_ref().and_then(|call| call.asker.reply()) {
+                self.metrics.ended(reply.method, Ending::Cancelled);
+            }
         }
     }
 
@@ -59,7 +66,7 @@ impl Bridge {
             self.shutdown =
                 Some(Shutdown { reason: reason.to_owned(), grace: Some(now + self.config.grace) });
             // Nothing is started any more.
-            self.restart.plan = Plan::Down;
+            self.restart.plan = Plan::Down(None);
         }
     }
 

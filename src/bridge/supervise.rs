@@ -29,6 +29,7 @@ impl Bridge {
             None => Phase::Starting { until: now + self.config.start_timeout },
         };
         self.processes.insert(generation, Process::new(generation, now, phase));
+        self.metrics.starts += 1;
         log(out, Level::Info, format!("starting: {}", self.config.command));
         out.push(Output::Start(generation));
     }
@@ -125,6 +126,7 @@ impl Bridge {
         if process.expected_end || self.reload.starts_after_end {
             return self.reload_after_end(now, out);
         }
+        self.metrics.crashes += 1;
         log(out, Level::Error, text.clone());
         let is_alive = |other: &Process| !matches!(other.phase, Phase::Ending { .. });
         let why = process.end_reason.clone().or_else(|| last_words(stderr));
@@ -158,10 +160,13 @@ impl Bridge {
         let is_building = matches!(process.phase, Phase::Building { .. });
         if is_building {
             // The same sources would fail again.
-            self.restart.plan = Plan::Down;
+            self.restart.stay_down(now);
         }
         let next = match self.restart.plan {
             Plan::At(at) => format!("restarting in {} ms", (at - now).as_millis()),
+            Plan::Down(Some(at)) => {
+                format!("the next call or file change starts it again, at the latest {:?} from now", at - now)
+            }
             _ if is_building => "the next call or file change builds it again".into(),
             _ => format!(
                 "it died {QUICK_DEATHS_MAX} times in a row; the next call or file change starts it again"

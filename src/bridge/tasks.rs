@@ -83,6 +83,10 @@ impl Tasks {
         self.by_number.iter().find(|(number, task)| **number != but && task.over.is_some()).map(|(&it, _)| it)
     }
 
+    pub(super) fn len(&self) -> usize {
+        self.by_number.len()
+    }
+
     #[cfg(test)]
     pub(super) fn counts(&self) -> (usize, usize, usize, usize) {
         let kept = self.by_number.values().filter_map(|task| task.over.as_ref());

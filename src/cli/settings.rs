@@ -91,6 +91,8 @@ pub fn make(typed: Serve, here: &Environment) -> Result<Plan, String> {
             input_timeout: typed.input_timeout.unwrap_or(limits::INPUT_TIMEOUT),
             tasks_max: typed.tasks_max.unwrap_or(limits::TASKS_MAX),
             cancel_grace: typed.cancel_grace.unwrap_or(limits::CANCEL_GRACE),
+            // Over stdio a host is there, and a person before it.
+            is_unattended: false,
             state_key,
             instance: u64::from_ne_bytes(random()?),
             seed: u64::from_ne_bytes(random()?),

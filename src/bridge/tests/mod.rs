@@ -2,6 +2,7 @@
 //! envelopes, and jobs run in place.
 
 mod calls;
+mod health;
 mod host_requests;
 mod life;
 mod lists;
@@ -71,10 +72,15 @@ impl Scene {
 
     /// The same with a build before each start.
     pub(super) fn building(build_timeout: Option<Duration>) -> Self {
-        let config = Config {
+        Self::with(|config| config.build_timeout = build_timeout)
+    }
+
+    /// The same with another configuration.
+    pub(super) fn with(change: impl FnOnce(&mut Config)) -> Self {
+        let mut config = Config {
             server: ServerInfo { name: "test".into(), version: "1".into(), instructions: None },
             start_timeout: Duration::from_secs(30),
-            build_timeout,
+            build_timeout: None,
             call_timeout: Duration::from_secs(300),
             grace: Duration::from_secs(1),
             message_max: 1 << 20,
@@ -85,10 +91,12 @@ impl Scene {
             input_timeout: Duration::from_secs(600),
             tasks_max: 4,
             cancel_grace: Duration::from_secs(5),
+            is_unattended: false,
             state_key: Key::new(b"a key for tests, of 32 bytes and more"),
             instance: 1,
             seed: 1,
         };
+        change(&mut config);
         let mut scene = Self {
             bridge: Bridge::new(config),
             now: Instant::now(),
