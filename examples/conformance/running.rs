@@ -3,12 +3,12 @@
 use std::thread::sleep;
 use std::time::Duration;
 
-use pmcp_bridge::sdk::{Context, LogLevel, Server, ToolError, tool};
+use pmcp_bridge::sdk::{Context, LogLevel, Messages, Server, ToolError, prompt, tool};
 
 /// Between two things that a tool says.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// The tool that comes and goes.
+/// The tool and the prompt that come and go.
 const DYNAMIC: &str = "test_dynamic_tool";
 
 pub(crate) fn add(server: Server) -> Server {
@@ -45,6 +45,26 @@ pub(crate) fn add(server: Server) -> Server {
             tool("test_trigger_tool_change")
                 .description("Show a hidden tool, or hide it again")
                 .handler(|ctx, _| switch(ctx)),
+        )
+        .tool(
+            tool("test_trigger_prompt_change").description("Show a hidden prompt, or hide it again").handler(
+                |ctx, _| {
+                    let prompts = ctx.prompts();
+                    if prompts.is_shown(DYNAMIC) {
+                        prompts.hide([DYNAMIC]);
+                        Ok("It is gone.")
+                    } else {
+                        prompts.show([DYNAMIC]);
+                        Ok("It is there.")
+                    }
+                },
+            ),
+        )
+        .prompt(
+            prompt(DYNAMIC)
+                .description("Is there only sometimes")
+                .hidden()
+                .handler(|_, _| Ok(Messages::new().user("You found me."))),
         )
         .tool(
             tool(DYNAMIC).description("Is there only sometimes").hidden().handler(|_, _| Ok("You found me.")),

@@ -149,7 +149,7 @@ impl Bridge {
                 })
             }
             Request::Discover => return self.discover(&reply, out),
-            Request::Listen(filter) => return self.listen(reply, filter, out),
+            Request::Listen(filter) => return self.listen(reply, filter, now, out),
             request @ (Request::TaskGet { .. }
             | Request::TaskUpdate { .. }
             | Request::TaskCancel { .. }

@@ -3,6 +3,8 @@
 //! A host of that era has no session. It hears of changes only on streams that it opened, and of
 //! those kinds only that it named.
 
+use std::time::Instant;
+
 use crate::ids::Route;
 use crate::jsonrpc::message::{RequestId, RpcError, write_result};
 use crate::limits::LISTENS_MAX;
@@ -27,6 +29,10 @@ impl Listen {
         &self.reply.id
     }
 
+    pub(super) fn filter(&self) -> &Filter {
+        &self.filter
+    }
+
     pub(super) fn route(&self) -> Route {
         self.reply.route
     }
@@ -38,7 +44,7 @@ impl Listen {
 
 impl Bridge {
     /// Opens a stream. Its first message says what will be heard on it.
-    pub(super) fn listen(&mut self, reply: Reply, mut filter: Filter, out: &mut Outputs) {
+    pub(super) fn listen(&mut self, reply: Reply, mut filter: Filter, now: Instant, out: &mut Outputs) {
         let Some(session) = self.sessions.get(&reply.route.session) else { return };
         if session.listens.len() >= LISTENS_MAX {
             let text = format!("{LISTENS_MAX} streams are open, which is the limit");
@@ -48,15 +54,12 @@ impl Bridge {
         let mut message = Vec::new();
         notify::acknowledged(&mut message, &reply.id, &filter);
         out.push(Output::Host { route: reply.route, message, sort: Sort::Message });
-        if filter.tools && self.seen.tools.is_none() {
-            // From here on changes are news, though nobody asked for the list.
-            let serving = self.serving.and_then(|generation| self.processes.get(&generation));
-            self.seen.tools = serving.map(|process| process.active_tools());
-        }
         self.tell_tasks(&reply, &filter.task_ids, out);
         if let Some(session) = self.sessions.get_mut(&reply.route.session) {
             session.listens.push(Listen { reply, filter });
         }
+        self.tools_may_have_changed(out);
+        self.refresh_lists(false, now);
     }
 
     /// Tells every stream that wants to hear it.

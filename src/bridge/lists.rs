@@ -307,8 +307,14 @@ impl Bridge {
         let Some(process) = self.serving.and_then(|generation| self.processes.get(&generation)) else {
             return;
         };
-        let Some(seen) = &mut self.seen.tools else { return };
         let active = process.active_tools();
+        let Some(seen) = &mut self.seen.tools else {
+            // From here on changes are news, though nobody asked for the list.
+            if self.is_listened_to(|filter| filter.tools) {
+                self.seen.tools = Some(active);
+            }
+            return;
+        };
         if *seen != active {
             *seen = active;
             self.notify_list(ListKind::Tools, out);
@@ -330,12 +336,24 @@ impl Bridge {
         self.tell_listens(out, wants, write);
     }
 
-    /// Asks a new process for the lists that hosts have seen, to tell them what changed.
-    pub(super) fn refresh_lists(&mut self, now: Instant) {
+    /// Whether a stream wants to hear of this.
+    fn is_listened_to(&self, wants: impl Fn(&Filter) -> bool) -> bool {
+        self.sessions.values().flat_map(|session| &session.listens).any(|listen| wants(listen.filter()))
+    }
+
+    /// Asks for the lists that hosts have seen, because the process `is_new`, and for those that they
+    /// have not seen but want to hear of: to tell them what changed.
+    pub(super) fn refresh_lists(&mut self, is_new: bool, now: Instant) {
+        let (seen, resources, prompts) = (
+            &self.seen,
+            self.is_listened_to(|filter| filter.resources),
+            self.is_listened_to(|filter| filter.prompts),
+        );
+        let is_due = |is_seen: bool, is_wanted: bool| if is_seen { is_new } else { is_wanted };
         let seen = [
-            (ListKind::Resources, self.seen.resources.is_some()),
-            (ListKind::Templates, self.seen.templates.is_some()),
-            (ListKind::Prompts, self.seen.prompts.is_some()),
+            (ListKind::Resources, is_due(seen.resources.is_some(), resources)),
+            (ListKind::Templates, is_due(seen.templates.is_some(), resources)),
+            (ListKind::Prompts, is_due(seen.prompts.is_some(), prompts)),
         ];
         let is_waiting = |kind: ListKind| {
             self.calls.values().any(|call| matches!(call.work, Work::Refresh(waiting) if waiting == kind))

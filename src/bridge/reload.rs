@@ -192,7 +192,7 @@ impl Bridge {
             self.reload.is_unproven = false;
             self.reload.note = None;
             log(out, Level::Info, "reloaded in place");
-            self.refresh_lists(now);
+            self.refresh_lists(true, now);
         } else {
             self.reload_failed(&response.error, out);
         }
@@ -266,9 +266,8 @@ impl Bridge {
         if let Some(earlier) = earlier {
             self.retire(earlier, now, out);
         }
-        if self.last_served.replace(generation).is_some() {
-            self.refresh_lists(now);
-        }
+        let is_new = self.last_served.replace(generation).is_some();
+        self.refresh_lists(is_new, now);
         self.begin_without_slots(generation, now, out);
         self.reload_next(now, out);
     }

@@ -8,6 +8,7 @@ use super::elicitation::{Elicitation, Elicited};
 use super::error::ToolError;
 use super::input::Input;
 use super::json::{Json, push_string};
+use super::listing::{Listed, Listing};
 use super::log_level::LogLevel;
 use super::peer::{Cancelled, Request, Work};
 use super::roots::Root;
@@ -36,6 +37,10 @@ pub(crate) trait Link: Send + Sync {
     fn start_task(&self, call: &Cancelled) -> Result<String, ToolError>;
     /// How far a task has come, for when the bridge asks.
     fn note_progress(&self, call: &Cancelled, progress: i64, total: i64, message: String);
+    /// Shows or hides entries of a list.
+    fn list(&self, listed: Listed, names: &[String], shown: bool);
+    /// Whether hosts see an entry of a list.
+    fn is_listed(&self, listed: Listed, name: &str) -> bool;
     /// What a task is doing.
     fn note_status(&self, call: &Cancelled, message: String);
 }
@@ -213,6 +218,16 @@ impl Context {
         }));
     }
 
+    /// Control over which prompts hosts see.
+    pub fn prompts(&self) -> Listing<'_> {
+        Listing::new(&*self.link, Listed::Prompts)
+    }
+
+    /// Control over which resources hosts see.
+    pub fn resources(&self) -> Listing<'_> {
+        Listing::new(&*self.link, Listed::Resources)
+    }
+
     /// Tells the hosts that subscribed to this resource that its content changed.
     pub fn resource_changed(&self, uri: impl Into<String>) {
         self.link.send(Msg::ResourceChanged(protomcp::ResourceChangedNotification { uri: uri.into() }));
@@ -317,6 +332,12 @@ mod tests {
     }
 
     impl Link for Recorder {
+        fn list(&self, _: Listed, _: &[String], _: bool) {}
+
+        fn is_listed(&self, _: Listed, _: &str) -> bool {
+            true
+        }
+
         fn send(&self, message: Msg) {
             self.sent.lock().unwrap().push(message);
         }

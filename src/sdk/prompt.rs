@@ -27,7 +27,8 @@ use crate::wire::protomcp::envelope::Msg;
 /// # let _ = review;
 /// ```
 pub fn prompt(name: impl Into<String>) -> PromptBuilder {
-    PromptBuilder { definition: protomcp::PromptDefinition { name: name.into(), ..Default::default() } }
+    let definition = protomcp::PromptDefinition { name: name.into(), ..Default::default() };
+    PromptBuilder { definition, hidden: false }
 }
 
 /// A prompt without its handler; made by [`prompt`].
@@ -35,6 +36,7 @@ pub fn prompt(name: impl Into<String>) -> PromptBuilder {
 #[must_use = "a prompt without a handler is not offered"]
 pub struct PromptBuilder {
     definition: protomcp::PromptDefinition,
+    hidden: bool,
 }
 
 impl PromptBuilder {
@@ -78,6 +80,12 @@ impl PromptBuilder {
         self
     }
 
+    /// Leaves the prompt out of the list until it is shown ([`Context::prompts`]).
+    pub fn hidden(mut self) -> Self {
+        self.hidden = true;
+        self
+    }
+
     /// Finishes the prompt with the function that makes its messages.
     pub fn handler<F, R>(self, handler: F) -> Prompt
     where
@@ -86,6 +94,7 @@ impl PromptBuilder {
     {
         Prompt {
             definition: self.definition,
+            hidden: self.hidden,
             handler: Box::new(move |context, args| handler(context, args).map(Into::into)),
         }
     }
@@ -94,6 +103,7 @@ impl PromptBuilder {
 /// A finished prompt, ready for [`Server::prompt`](super::Server::prompt).
 pub struct Prompt {
     pub(crate) definition: protomcp::PromptDefinition,
+    pub(crate) hidden: bool,
     pub(crate) handler: PromptHandler,
 }
 

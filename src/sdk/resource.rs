@@ -21,7 +21,8 @@ use crate::wire::protomcp::{
 /// ```
 pub fn resource(uri: impl Into<String>) -> ResourceBuilder {
     let uri = uri.into();
-    ResourceBuilder { definition: ResourceDefinition { name: uri.clone(), uri, ..Default::default() } }
+    let definition = ResourceDefinition { name: uri.clone(), uri, ..Default::default() };
+    ResourceBuilder { definition, hidden: false }
 }
 
 /// Begins a family of resources; [`ResourceTemplateBuilder::read`] finishes it.
@@ -56,6 +57,7 @@ pub fn resource_template(uri_template: impl Into<String>) -> ResourceTemplateBui
 #[must_use = "a resource without a handler is not offered"]
 pub struct ResourceBuilder {
     definition: ResourceDefinition,
+    hidden: bool,
 }
 
 /// A template without its handler; made by [`resource_template`].
@@ -121,13 +123,23 @@ impl ResourceBuilder {
         self
     }
 
+    /// Leaves the resource out of the list until it is shown ([`Context::resources`]).
+    pub fn hidden(mut self) -> Self {
+        self.hidden = true;
+        self
+    }
+
     /// Finishes the resource with the function that reads it.
     pub fn read<F, R>(self, read: F) -> Resource
     where
         F: Fn(&Context) -> Result<R, ToolError> + Send + Sync + 'static,
         R: Into<Contents>,
     {
-        Resource { definition: self.definition, read: Box::new(move |context| read(context).map(Into::into)) }
+        Resource {
+            definition: self.definition,
+            hidden: self.hidden,
+            read: Box::new(move |context| read(context).map(Into::into)),
+        }
     }
 }
 
@@ -152,6 +164,7 @@ impl ResourceTemplateBuilder {
 /// A finished resource, ready for [`Server::resource`](super::Server::resource).
 pub struct Resource {
     pub(crate) definition: ResourceDefinition,
+    pub(crate) hidden: bool,
     pub(crate) read: ResourceHandler,
 }
 

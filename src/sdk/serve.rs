@@ -19,6 +19,7 @@ use prost::Message;
 use super::context::{Context, Link};
 use super::error::{Error, ToolError};
 use super::lead::{Lead, Wanted};
+use super::listing::Listed;
 use super::peer::{self, Cancelled, Peer, Request, Step, Work};
 use super::server::{Handlers, Server, failed_as, failed_as_call};
 use crate::limits::{SDK_MESSAGE_MAX, SDK_QUICK, SDK_TICK};
@@ -342,6 +343,17 @@ impl Link for Connection {
 
     fn note_progress(&self, call: &Cancelled, progress: i64, total: i64, message: String) {
         self.shared().peer.note_progress(call, progress, total, message);
+    }
+
+    fn list(&self, listed: Listed, names: &[String], shown: bool) {
+        let news = self.shared().peer.set_listed(listed, names, shown);
+        if let Some(Err(size)) = news.map(|news| self.write(&news)) {
+            eprintln!("{}", too_large("list", size, self.message_max));
+        }
+    }
+
+    fn is_listed(&self, listed: Listed, name: &str) -> bool {
+        self.shared().peer.is_listed(listed, name)
     }
 
     fn note_status(&self, call: &Cancelled, message: String) {

@@ -115,6 +115,10 @@ impl Server {
                 .filter(|tool| tool.hidden)
                 .map(|tool| tool.definition.name.clone())
                 .collect(),
+            unlisted: [
+                self.prompts.iter().filter(|it| it.hidden).map(|it| it.definition.name.clone()).collect(),
+                self.resources.iter().filter(|it| it.hidden).map(|it| it.definition.uri.clone()).collect(),
+            ],
             middleware: self
                 .middleware
                 .iter()

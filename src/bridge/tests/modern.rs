@@ -173,3 +173,35 @@ fn a_modern_call_is_cancelled_by_a_notification() {
     scene.result(1, &told.request_id, "late");
     assert!(scene.heard().is_empty());
 }
+
+#[test]
+fn who_listens_hears_of_changes_without_having_asked_for_a_list() {
+    use crate::wire::protomcp::{PromptDefinition, PromptListResponse};
+    let prompts = |names: &[&str]| {
+        let prompts =
+            names.iter().map(|name| PromptDefinition { name: (*name).into(), ..Default::default() });
+        Msg::PromptListResponse(PromptListResponse { prompts: prompts.collect() })
+    };
+    // The stream is open before the process serves, or after that.
+    for early in [true, false] {
+        let mut scene = Scene::new();
+        let listen = json!({"notifications": {"toolsListChanged": true, "promptsListChanged": true}});
+        if early {
+            ask(&mut scene, 1, "subscriptions/listen", listen.clone());
+        }
+        scene.started(1);
+        scene.handshake(1, &["a", "b"], 0);
+        if !early {
+            ask(&mut scene, 1, "subscriptions/listen", listen);
+        }
+        assert_eq!(scene.heard_one()["method"], "notifications/subscriptions/acknowledged");
+        let request = scene.told_one(1);
+        assert!(matches!(request.msg, Some(Msg::ListPromptsRequest(_))), "{request:?}");
+        scene.tool(1, &request.request_id, prompts(&["p"]));
+        assert!(scene.heard().is_empty());
+        scene.tool(1, "", Msg::DisableTools(DisableToolsRequest { tool_names: vec!["b".into()] }));
+        assert_eq!(scene.heard_one()["method"], "notifications/tools/list_changed");
+        scene.tool(1, "", prompts(&["p", "q"]));
+        assert_eq!(scene.heard_one()["method"], "notifications/prompts/list_changed");
+    }
+}

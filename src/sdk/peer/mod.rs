@@ -22,9 +22,12 @@ mod tests;
 
 pub use self::requests::{Cancelled, Request, Work};
 
+use std::collections::BTreeSet;
+
 use self::requests::Requests;
 use self::tasks::Tasks;
 use super::error::ToolError;
+use super::listing::Listed;
 use crate::wire::protomcp::envelope::Msg;
 use crate::wire::protomcp::{
     CreateTaskResponse, DisableToolsRequest, Envelope, PromptDefinition, PromptListResponse,
@@ -40,6 +43,8 @@ pub struct Offer {
     pub tools: Vec<ToolDefinition>,
     /// Names of the tools that are disabled right after the handshake.
     pub hidden: Vec<String>,
+    /// Names of the prompts and URIs of the resources that are left out of the lists.
+    pub unlisted: [BTreeSet<String>; 2],
     /// The middleware, in the order of registration.
     pub middleware: Vec<RegisterMiddlewareRequest>,
     /// Resources with a fixed URI.
@@ -127,6 +132,41 @@ impl Peer {
         }
     }
 
+    /// A list as hosts see it.
+    fn list(&self, listed: Listed) -> Msg {
+        let is_shown = |name: &str| !self.offer.unlisted[listed as usize].contains(name);
+        match listed {
+            Listed::Prompts => {
+                let prompts = self.offer.prompts.iter().filter(|prompt| is_shown(&prompt.name));
+                Msg::PromptListResponse(PromptListResponse { prompts: prompts.cloned().collect() })
+            }
+            Listed::Resources => {
+                let resources = self.offer.resources.iter().filter(|resource| is_shown(&resource.uri));
+                Msg::ResourceListResponse(ResourceListResponse { resources: resources.cloned().collect() })
+            }
+        }
+    }
+
+    /// Shows or hides entries of a list; the news of it, if it changed anything.
+    pub fn set_listed(&mut self, listed: Listed, names: &[String], shown: bool) -> Option<Envelope> {
+        let exists = |name: &String| match listed {
+            Listed::Prompts => self.offer.prompts.iter().any(|prompt| prompt.name == *name),
+            Listed::Resources => self.offer.resources.iter().any(|resource| resource.uri == *name),
+        };
+        let names: Vec<&String> = names.iter().filter(|name| exists(name)).collect();
+        let unlisted = &mut self.offer.unlisted[listed as usize];
+        let mut changed = false;
+        for name in names {
+            changed |= if shown { unlisted.remove(name) } else { unlisted.insert(name.clone()) };
+        }
+        changed.then(|| envelope(String::new(), self.list(listed)))
+    }
+
+    /// Whether hosts see an entry of a list.
+    pub fn is_listed(&self, listed: Listed, name: &str) -> bool {
+        !self.offer.unlisted[listed as usize].contains(name)
+    }
+
     /// Takes one message of the bridge and appends what follows from it. At most one of the
     /// steps is a [`Step::Run`]. Messages that are unknown or make no sense here are skipped.
     pub fn receive(&mut self, envelope: Envelope, steps: &mut Vec<Step>) {
@@ -179,16 +219,14 @@ impl Peer {
             }
             Msg::RestoreState(restore) => steps.push(Step::Restore(restore.state)),
             Msg::ListResourcesRequest(_) => {
-                let list = ResourceListResponse { resources: self.offer.resources.clone() };
-                steps.push(Step::Send(envelope(request_id, Msg::ResourceListResponse(list))));
+                steps.push(Step::Send(envelope(request_id, self.list(Listed::Resources))));
             }
             Msg::ListResourceTemplatesRequest(_) => {
                 let list = ResourceTemplateListResponse { templates: self.offer.templates.clone() };
                 steps.push(Step::Send(envelope(request_id, Msg::ResourceTemplateListResponse(list))));
             }
             Msg::ListPromptsRequest(_) => {
-                let list = PromptListResponse { prompts: self.offer.prompts.clone() };
-                steps.push(Step::Send(envelope(request_id, Msg::PromptListResponse(list))));
+                steps.push(Step::Send(envelope(request_id, self.list(Listed::Prompts))));
             }
             message @ (Msg::ActiveTools(_)
             | Msg::SamplingResponse(_)

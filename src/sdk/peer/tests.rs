@@ -240,3 +240,27 @@ fn a_request_brings_its_trace_and_what_was_answered() {
         finish(&mut peer, request);
     }
 }
+
+#[test]
+fn what_is_hidden_is_not_listed_and_a_change_is_news() {
+    let prompt = |name: &str| PromptDefinition { name: name.to_owned(), ..Default::default() };
+    let offer = Offer {
+        prompts: vec![prompt("p"), prompt("q")],
+        unlisted: [["q".to_owned()].into(), Default::default()],
+        ..Offer::default()
+    };
+    let mut peer = Peer::new(offer);
+    let names = |message: &Msg| match message {
+        Msg::PromptListResponse(list) => list.prompts.iter().map(|it| it.name.clone()).collect::<Vec<_>>(),
+        other => panic!("{other:?}"),
+    };
+    let listed = sent(give(&mut peer, "1", Msg::ListPromptsRequest(ListPromptsRequest {})));
+    assert_eq!(names(&listed[0].1), ["p"]);
+    let news = peer.set_listed(Listed::Prompts, &["q".to_owned(), "invented".to_owned()], true).unwrap();
+    assert_eq!((news.request_id.as_str(), names(&news.msg.unwrap())), ("", vec!["p".into(), "q".into()]));
+    assert!(peer.set_listed(Listed::Prompts, &["q".to_owned()], true).is_none(), "it is shown already");
+    assert!(peer.is_listed(Listed::Prompts, "q"));
+    assert!(peer.set_listed(Listed::Prompts, &["invented".to_owned()], false).is_none());
+    let news = peer.set_listed(Listed::Prompts, &["p".to_owned()], false).unwrap();
+    assert_eq!(names(&news.msg.unwrap()), ["q"]);
+}
