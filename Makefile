@@ -13,7 +13,7 @@ BENCH ?=
 STATIC_MAX := 2097152
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo demo-python test check proto proto-check static bench clean
+.PHONY: help build demo demo-python test conformance check proto proto-check static bench clean
 
 help: ## Show this list.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -34,6 +34,11 @@ test: ## Run all tests; names what it skips where Python 3 or Node.js is missing
 	rm -rf $(OUT)/transcripts
 	PMCP_TRANSCRIPTS=$(abspath $(OUT))/transcripts $(CARGO) test --locked
 	sh tests/schemas/check.sh $(OUT)/transcripts
+
+conformance: ## Run the official conformance suite against examples/conformance.
+	sh tests/environments.sh
+	$(CARGO) build --quiet --locked --bin pmcp --example conformance
+	sh tests/conformance/run.sh stdio $(OUT)/debug/pmcp $(OUT)/debug/examples/conformance
 
 check: proto-check ## Check format, lints, docs, the generated code, licences.
 	$(CARGO) fmt --check
