@@ -299,6 +299,9 @@ pub const CONSOLE_OWN_MIN: usize = 32 * 1024;
 /// Pipes and sockets hold far less; this stops a descendant of it that goes on writing.
 pub const EXIT_DRAIN_MAX: usize = 16 * 1024 * 1024;
 
+/// When a service manager that took no message is told again.
+pub const NOTIFY_RETRY: Duration = Duration::from_millis(100);
+
 /// What a host gets at least for its last messages, however long the end has taken already.
 pub const LAST_FLUSH: Duration = Duration::from_millis(250);
 

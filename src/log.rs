@@ -25,6 +25,16 @@ impl Level {
     }
 }
 
+/// How lines are spelled.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Format {
+    /// For a person.
+    #[default]
+    Text,
+    /// For programs that gather logs: one JSON object each.
+    Json,
+}
+
 /// One line as it is shown, without its newline: `pmcp: warning: text`.
 pub fn line(level: Level, text: &str) -> String {
     format!("pmcp: {}: {text}", level.as_str())

@@ -33,6 +33,8 @@ mod notifications;
 mod oauth;
 /// Official clients.
 mod official_clients;
+/// For those who watch over it: its log for programs, and the service manager.
+mod operation;
 /// The life of the tool process: crashes, restarts, and why it could not start.
 mod process_life;
 /// Prompts, and the completion of their arguments.

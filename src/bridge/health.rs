@@ -66,8 +66,8 @@ impl Bridge {
         }
     }
 
-    /// Whether a new process is proving itself while another one serves.
+    /// Whether a reload is on its way that somebody asked for.
     pub fn reloads(&self) -> bool {
-        self.serving.is_some() && self.is_reloading()
+        self.reload.is_unproven
     }
 }

@@ -26,7 +26,7 @@ pub(super) struct Reload {
     /// The new process is started when all others have ended.
     pub(super) starts_after_end: bool,
     /// Whether what the newest save does is still to be seen.
-    is_unproven: bool,
+    pub(super) is_unproven: bool,
     /// What tool results say while the newest save does not serve.
     note: Option<Arc<Note>>,
     /// What the process that served last leaves to the next.
@@ -83,7 +83,7 @@ impl Bridge {
     }
 
     /// Whether a reload is on its way.
-    pub(super) fn is_reloading(&self) -> bool {
+    fn is_reloading(&self) -> bool {
         let is_unproven = |process: &Process| {
             matches!(
                 process.phase,

@@ -13,7 +13,7 @@ use crate::cli::flag::Flag;
 use crate::cli::help::Topic;
 use crate::cli::{quantity, suggest};
 use crate::limits::FLAG_POLL_MIN;
-use crate::log::Level;
+use crate::log::{self, Level};
 
 /// What is to be done.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -99,6 +99,8 @@ pub struct Serve {
     pub access: Access,
     /// `--log-level`, `-v`, `-q`: the last one holds.
     pub log_level: Option<Level>,
+    /// `--log-format`
+    pub log_format: log::Format,
 }
 
 /// What `--log-level` is when it is absent: hosts show what `run` prints as if it were trouble, a
@@ -229,6 +231,7 @@ fn serve(parser: &mut Parser, topic: Topic) -> Result<Command, String> {
             Flag::Rate => typed.access.rate = Some(read(parser, flag, access::rate)?),
             Flag::MaxInFlight => typed.access.in_flight_max = Some(read(parser, flag, access::in_flight)?),
             Flag::LogLevel => typed.log_level = Some(read(parser, flag, level)?),
+            Flag::LogFormat => typed.log_format = read(parser, flag, log_format)?,
             Flag::Verbose => typed.log_level = Some(Level::Debug),
             Flag::Quiet => typed.log_level = Some(Level::Error),
         }
@@ -378,6 +381,14 @@ pub(super) fn reload_mode(text: &str) -> Result<ReloadMode, String> {
             let hint = did_you_mean(nearest, "", "they are safe, immediate and graceful");
             Err(format!("is not a way to reload; {hint}"))
         }
+    }
+}
+
+pub(super) fn log_format(text: &str) -> Result<log::Format, String> {
+    match text {
+        "text" => Ok(log::Format::Text),
+        "json" => Ok(log::Format::Json),
+        _ => Err("is not a format; they are text and json".into()),
     }
 }
 

@@ -20,7 +20,7 @@ fn all_flags_before_and_behind_the_file() {
     let flags = "--runtime uv --cwd /d --env A=b --env C= --env-file e --build-timeout 1s --socket /s --name n --server-version 2 --instructions i.md \
         --max-message 1M --start-timeout 2s --call-timeout 3m --input-timeout 4m --cancel-grace 0 --tasks-max 7 \
         --state-key-env K --grace 0 --hot-reload graceful \
-        --drain 1m --watch *.sql --watch x/ --ignore y --poll 1s --transport stdio --log-level info \
+        --drain 1m --watch *.sql --watch x/ --ignore y --poll 1s --transport stdio --log-level info --log-format json \
         --auth token:T --auth apikey:K --allow-host h:1 --allow-origin https://o --proxy 10.0.0.0/8 --rate 5/s --max-in-flight 9 \
         --oauth-issuer https://i --oauth-audience https://a --oauth-jwks k --oauth-scope s --oauth-scope t";
     let expected = Serve {
@@ -65,6 +65,7 @@ fn all_flags_before_and_behind_the_file() {
             scopes: vec!["s".into(), "t".into()],
         },
         log_level: Some(Level::Info),
+        log_format: log::Format::Json,
     };
     assert_eq!(served(&format!("dev {flags} f.py")), expected);
     assert_eq!(served(&format!("dev f.py {flags}")), expected);
@@ -163,7 +164,7 @@ fn what_is_wrong_and_what_was_meant() {
         ("run f.py --env =secret", "--env: \"\" is not NAME=VALUE"),
         ("run --", "no file; pmcp run FILE serves the tools of FILE (see pmcp run --help)"),
         ("run --runtime x -- y", "--runtime belongs to a file, but a whole command was typed"),
-        ("run f.py --format json", "unknown flag --format; see pmcp run --help"),
+        ("run f.py --format json", "unknown flag --format; did you mean --log-format?"),
         ("doctor f.py --name x", "unknown flag --name; see pmcp doctor --help"),
         ("doctor f.py --format xml", "--format: \"xml\" is not a format; they are text and json"),
         ("run f.py --grace 5", "--grace: \"5\" has no unit: 5s, 5m?"),

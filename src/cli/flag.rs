@@ -77,6 +77,8 @@ pub enum Flag {
     Format,
     /// The least important lines shown.
     LogLevel,
+    /// How lines are spelled.
+    LogFormat,
     /// All lines.
     Verbose,
     /// Only errors.
@@ -102,7 +104,7 @@ impl Flag {
     ];
 
     /// Those of `run` and `dev`.
-    pub const ALL: [Flag; 40] = [
+    pub const ALL: [Flag; 41] = [
         Flag::Runtime,
         Flag::Cwd,
         Flag::Env,
@@ -139,6 +141,7 @@ impl Flag {
         Flag::Rate,
         Flag::MaxInFlight,
         Flag::LogLevel,
+        Flag::LogFormat,
         Flag::Verbose,
         Flag::Quiet,
         Flag::Help,
@@ -188,6 +191,7 @@ impl Flag {
             Flag::Rate => "rate",
             Flag::MaxInFlight => "max-in-flight",
             Flag::LogLevel => "log-level",
+            Flag::LogFormat => "log-format",
             Flag::Verbose => "verbose",
             Flag::Quiet => "quiet",
             Flag::Help => "help",
@@ -212,7 +216,7 @@ impl Flag {
             Flag::Runtime => Some("CMD"),
             Flag::Cwd => Some("DIR"),
             Flag::Env => Some("NAME=VALUE"),
-            Flag::Format => Some("FORMAT"),
+            Flag::Format | Flag::LogFormat => Some("FORMAT"),
             Flag::Socket => Some("PATH"),
             Flag::Name | Flag::Transport => Some("NAME"),
             Flag::ServerVersion => Some("V"),

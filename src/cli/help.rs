@@ -39,6 +39,7 @@ mod tests {
     use crate::cli::quantity;
     use crate::cli::{access, args};
     use crate::limits;
+    use crate::log;
 
     /// Every `--flag` and `-f` that a text mentions.
     fn mentioned(text: &str) -> BTreeSet<String> {
@@ -105,6 +106,7 @@ mod tests {
             assert_eq!(quantity::duration(default_of(text, "cancel-grace")), Ok(limits::CANCEL_GRACE));
             assert_eq!(quantity::count(default_of(text, "tasks-max")), Ok(limits::TASKS_MAX));
             assert_eq!(args::reload_mode(default_of(text, "hot-reload")), Ok(ReloadMode::default()));
+            assert_eq!(args::log_format(default_of(text, "log-format")), Ok(log::Format::default()));
             assert_eq!(access::in_flight(default_of(text, "max-in-flight")), Ok(limits::IN_FLIGHT));
             assert_eq!(default_of(text, "server-version"), crate::cli::settings::SERVER_VERSION);
         }

@@ -27,6 +27,7 @@ use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
 use self::args::Command;
+use crate::log::{Format, Level};
 use crate::os;
 
 /// The work could not be begun: a wrong command line, a missing file or program.
@@ -44,12 +45,14 @@ pub fn main() -> ExitCode {
         Command::Version => show(concat!("pmcp ", env!("CARGO_PKG_VERSION"), "\n")),
         Command::Doctor(typed, format) => doctor::examine(*typed, format),
         Command::Serve(typed) => {
+            let format = typed.log_format;
             let made = runtime::Environment::of_process().and_then(|here| settings::make(*typed, &here));
             let served =
                 made.and_then(|plan| os::serve_stdio(plan.settings).map_err(|error| error.to_string()));
             match served {
                 Ok(()) => ExitCode::SUCCESS,
-                Err(problem) => refuse(&problem),
+                Err(problem) if format == Format::Text => refuse(&problem),
+                Err(problem) => refuse_with(&os::log_line(format, Level::Error, &problem)),
             }
         }
     }
@@ -67,8 +70,12 @@ fn show(text: &str) -> ExitCode {
 
 /// Says on one line of stderr why nothing was begun.
 fn refuse(problem: &str) -> ExitCode {
+    refuse_with(format!("pmcp: {}\n", one_line(problem)).as_bytes())
+}
+
+fn refuse_with(line: &[u8]) -> ExitCode {
     // Nobody is left to tell when stderr is gone, too.
-    let _ = writeln!(std::io::stderr(), "pmcp: {}", one_line(problem));
+    let _ = std::io::stderr().write_all(line);
     ExitCode::from(COULD_NOT_RUN)
 }
 

@@ -109,6 +109,7 @@ pub fn make(typed: Serve, here: &Environment) -> Result<Plan, String> {
         warnings: choice.warnings.iter().cloned().chain(of_http).collect(),
         watch,
         log_level: typed.log_level.unwrap_or_else(|| args::log_level_default(typed.dev)),
+        log_format: typed.log_format,
     };
     Ok(Plan { settings, choice })
 }
@@ -195,7 +196,7 @@ pub(super) mod tests {
 
     use super::*;
     use crate::cli::access::Access;
-    use crate::log::Level;
+    use crate::log::{Format, Level};
 
     /// A folder that is gone with its value.
     pub(crate) struct Folder(PathBuf);
@@ -313,6 +314,7 @@ pub(super) mod tests {
             poll: Some(Duration::from_millis(100)),
             access: Access { insecure: true, ..Access::default() },
             log_level: Some(Level::Error),
+            log_format: Format::Json,
         };
         let here = Environment { variables: |name| (name == "KEY").then(|| "k".repeat(32).into()), ..here };
         let settings = make(typed, &here).unwrap().settings;
@@ -336,7 +338,7 @@ pub(super) mod tests {
         assert!(settings.bridge.exclusive);
         assert_eq!(settings.bridge.drain, Duration::from_secs(5));
         assert_eq!(settings.socket, Some(folder.path("home/s.sock")));
-        assert_eq!(settings.log_level, Level::Error);
+        assert_eq!((settings.log_level, settings.log_format), (Level::Error, Format::Json));
         assert!(settings.warnings[0].contains("--insecure"), "{:?}", settings.warnings);
         let watch = settings.watch.expect("dev watches");
         assert_eq!(watch.rules.root(), folder.path("home"));

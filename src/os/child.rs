@@ -10,7 +10,7 @@ use mio::unix::pipe::Receiver;
 
 use super::environment::Variables;
 use super::sys::{self, How};
-use super::{Launch, signals};
+use super::{Launch, service, signals};
 use crate::ids::Generation;
 
 /// A started process, the leader of a group of its own. It is never waited for through std: the
@@ -64,6 +64,9 @@ pub(super) fn spawn_build(words: &[OsString], folder: &Path, variables: &Variabl
 fn start(mut command: Command, folder: Option<&Path>) -> io::Result<Child> {
     if let Some(folder) = folder {
         command.current_dir(folder);
+    }
+    for name in service::VARIABLES {
+        command.env_remove(name);
     }
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
     sys::tie_to_us(&mut command);

@@ -3,14 +3,16 @@
 
 use std::io;
 use std::os::fd::AsFd;
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 
 use mio::{Registry, Token};
 
 use super::lines::RateLimit;
+use super::log_line::{Source, log_line};
 use super::stdio::{Sink, Stdio};
+use crate::ids::Generation;
 use crate::limits::{CONSOLE_OWN_MIN, CONSOLE_QUEUE_MAX};
-use crate::log::{self, Level};
+use crate::log::{Format, Level};
 
 /// Where lines for a person go.
 #[derive(Debug)]
@@ -18,34 +20,41 @@ pub(super) struct Console {
     /// Absent when there is no stderr, or when it broke.
     sink: Option<Sink>,
     level: Level,
+    format: Format,
     /// For what tool processes print.
     limit: RateLimit,
+    /// Whose lines were held back last.
+    printed_by: Generation,
     /// Lines that did not fit.
     dropped: u64,
 }
 
 impl Console {
     /// Shows lines of this level and the more important ones.
-    pub(super) fn open(level: Level, token: Token) -> Self {
+    pub(super) fn open(level: Level, format: Format, token: Token) -> Self {
         let sink = Stdio::open(io::stderr().as_fd(), true).ok().map(|stdio| Sink::new(stdio, token));
-        Self { sink, level, limit: RateLimit::default(), dropped: 0 }
+        Self::new(sink, level, format)
+    }
+
+    fn new(sink: Option<Sink>, level: Level, format: Format) -> Self {
+        let limit = RateLimit::default();
+        Self { sink, level, format, limit, printed_by: Generation(0), dropped: 0 }
     }
 
     /// A line of ours.
     pub(super) fn log(&mut self, level: Level, text: &str) {
         if level <= self.level {
-            self.push(log::line(level, text), CONSOLE_QUEUE_MAX);
+            self.push(Source::Pmcp, level, text, CONSOLE_QUEUE_MAX);
         }
     }
 
     /// A line that a tool process printed.
-    pub(super) fn tool_line(&mut self, line: &[u8], now: Instant) {
+    pub(super) fn tool_line(&mut self, generation: Generation, line: &[u8], now: Instant) {
         self.report(now);
+        self.printed_by = generation;
         if self.limit.allows(now) {
-            self.push(
-                format!("tool: {}", String::from_utf8_lossy(line)),
-                CONSOLE_QUEUE_MAX - CONSOLE_OWN_MIN,
-            );
+            let text = String::from_utf8_lossy(line);
+            self.push(Source::Tool(generation), Level::Info, &text, CONSOLE_QUEUE_MAX - CONSOLE_OWN_MIN);
         }
     }
 
@@ -57,8 +66,8 @@ impl Console {
     /// Tells how many lines of tool processes were held back, once that is settled.
     pub(super) fn report(&mut self, now: Instant) {
         if let Some(count) = self.limit.report(now) {
-            let text = format!("tool: ({count} more lines were printed too fast to be shown)");
-            self.push(text, CONSOLE_QUEUE_MAX);
+            let text = format!("({count} more lines were printed too fast to be shown)");
+            self.push(Source::Tool(self.printed_by), Level::Info, &text, CONSOLE_QUEUE_MAX);
         }
     }
 
@@ -79,19 +88,20 @@ impl Console {
     }
 
     /// Queues a line if no more than `max` bytes wait then.
-    fn push(&mut self, mut line: String, max: usize) {
+    fn push(&mut self, source: Source, level: Level, text: &str, max: usize) {
         let Some(sink) = &mut self.sink else { return };
+        let wall = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let line = log_line(self.format, wall, source, level, text);
         if sink.waiting() + line.len() > max {
             self.dropped += 1;
             return;
         }
         if self.dropped > 0 {
-            let note = format!("({} lines were dropped, nobody read them)\n", self.dropped);
-            sink.push(log::line(Level::Warning, &note).into_bytes());
+            let note = format!("({} lines were dropped, nobody read them)", self.dropped);
+            sink.push(log_line(self.format, wall, Source::Pmcp, Level::Warning, &note));
             self.dropped = 0;
         }
-        line.push('\n');
-        sink.push(line.into_bytes());
+        sink.push(line);
     }
 }
 
@@ -107,10 +117,9 @@ mod tests {
     fn our_own_lines_fit_behind_a_flood() {
         let (_reader, writer) = io::pipe().unwrap();
         let sink = Sink::new(Stdio::open(writer.as_fd(), true).unwrap(), Token(2));
-        let mut console =
-            Console { sink: Some(sink), level: Level::Info, limit: RateLimit::default(), dropped: 0 };
+        let mut console = Console::new(Some(sink), Level::Info, Format::Text);
         for _ in 0..400 {
-            console.tool_line(&[0xff; 1000], Instant::now());
+            console.tool_line(Generation(1), &[0xff; 1000], Instant::now());
         }
         let dropped = console.dropped;
         assert!(dropped > 0);
@@ -124,8 +133,7 @@ mod tests {
         let (mut reader, writer) = io::pipe().unwrap();
         let sink = Sink::new(Stdio::open(writer.as_fd(), true).unwrap(), Token(2));
         drop(writer);
-        let mut console =
-            Console { sink: Some(sink), level: Level::Info, limit: RateLimit::default(), dropped: 0 };
+        let mut console = Console::new(Some(sink), Level::Info, Format::Text);
         console.log(Level::Debug, "too small");
         console.log(Level::Info, "first");
         for _ in 0..1000 {

@@ -8,10 +8,10 @@ use std::ffi::OsString;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use crate::bridge;
-use crate::log::Level;
+use crate::log::{Format, Level};
 use crate::watch::rules::Rules;
 
 mod build;
@@ -25,8 +25,10 @@ mod fresh_file;
 mod gate;
 mod host;
 mod lines;
+mod log_line;
 mod pool;
 mod ready;
+mod service;
 mod signals;
 mod stdio;
 mod sys;
@@ -54,6 +56,8 @@ pub struct Settings {
     pub warnings: Vec<String>,
     /// The least important lines that are shown on stderr.
     pub log_level: Level,
+    /// How they are spelled.
+    pub log_format: Format,
 }
 
 /// How a tool process is started.
@@ -139,6 +143,12 @@ impl std::error::Error for Error {
 /// Whether a file can be used for `--env-file`. Its lines may still be wrong.
 pub fn check_environment_file(path: &Path) -> io::Result<()> {
     environment::read_file(path).map(drop)
+}
+
+/// A line of ours for stderr, with its newline, of a time when no loop runs.
+pub fn log_line(format: Format, level: Level, text: &str) -> Vec<u8> {
+    let wall = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    log_line::log_line(format, wall, log_line::Source::Pmcp, level, text)
 }
 
 /// Serves one host on standard input and output until it is gone or a signal asks us to end;

@@ -124,6 +124,16 @@ pub(super) fn file_system(path: &Path) -> io::Result<u32> {
     }
 }
 
+/// The monotonic clock in microseconds, as a service manager on this machine reads it.
+pub(super) fn monotonic_micros() -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the kernel writes one `timespec` through a pointer to one.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
+    let seconds = u64::try_from(time.tv_sec).unwrap_or_default();
+    let nanoseconds = u64::try_from(time.tv_nsec).unwrap_or_default();
+    seconds * 1_000_000 + nanoseconds / 1000
+}
+
 /// The user we are.
 pub(super) fn own_uid() -> u32 {
     // SAFETY: takes nothing and cannot fail.

@@ -186,10 +186,11 @@ impl ToolProcess {
 
     /// Shows what it printed, within one turn's share.
     pub(super) fn show_printed(&mut self, console: &mut Console, now: Instant) {
-        self.stdout.show(READ_BUFFER, |line| show_or_take(&mut self.building, line, console, now));
+        let of = self.generation;
+        self.stdout.show(READ_BUFFER, |line| show_or_take(&mut self.building, of, line, console, now));
         self.stderr.show(READ_BUFFER, |line| {
             self.tail.push(line);
-            console.tool_line(line, now);
+            console.tool_line(of, line, now);
         });
     }
 
@@ -198,12 +199,13 @@ impl ToolProcess {
         for printed in [&mut self.stdout, &mut self.stderr] {
             printed.ready.note_closed();
         }
-        let mut show_or_take = |line: &[u8]| show_or_take(&mut self.building, line, console, now);
+        let of = self.generation;
+        let mut show_or_take = |line: &[u8]| show_or_take(&mut self.building, of, line, console, now);
         self.stdout.show(EXIT_DRAIN_MAX, &mut show_or_take);
         self.stdout.cutter.finish(&mut show_or_take);
         let mut show = |line: &[u8]| {
             self.tail.push(line);
-            console.tool_line(line, now);
+            console.tool_line(of, line, now);
         };
         self.stderr.show(EXIT_DRAIN_MAX, &mut show);
         self.stderr.cutter.finish(&mut show);
@@ -218,9 +220,15 @@ impl ToolProcess {
 }
 
 /// A line on stdout is for a person, unless a build tells us something with it.
-fn show_or_take(building: &mut Option<Building>, line: &[u8], console: &mut Console, now: Instant) {
+fn show_or_take(
+    building: &mut Option<Building>,
+    of: Generation,
+    line: &[u8],
+    console: &mut Console,
+    now: Instant,
+) {
     if !building.as_mut().is_some_and(|building| building.take(line)) {
-        console.tool_line(line, now);
+        console.tool_line(of, line, now);
     }
 }
 

@@ -20,6 +20,7 @@ use super::console::Console;
 use super::descendants::Descendants;
 use super::host::Host;
 use super::pool::{Pool, Work};
+use super::service::{Condition, Service};
 use super::signals::{Signal, Signals};
 use super::sys;
 use super::tool_process::ToolProcess;
@@ -63,6 +64,7 @@ pub(super) struct EventLoop {
     watcher: Option<Watcher>,
     console: Console,
     descendants: Descendants,
+    service: Service,
     /// Too much waits for the host: tool processes are not read.
     host_is_slow: bool,
     /// Too much waits for a tool process: the host is not read.
@@ -77,7 +79,7 @@ pub(super) struct EventLoop {
 
 impl EventLoop {
     /// Takes over the process: its signals, its standard streams, its orphans.
-    pub(super) fn new(settings: Settings) -> Result<Self, Error> {
+    pub(super) fn new(mut settings: Settings) -> Result<Self, Error> {
         if let Some(path) = &settings.socket {
             tool_socket::try_path(path).map_err(|error| Error::new("--socket", error))?;
         }
@@ -90,6 +92,8 @@ impl EventLoop {
         let registry = poll.registry();
         registry.register(&mut SourceFd(&signals.fd()), SIGNALS, Interest::READABLE).map_err(waits)?;
         let waker = Waker::new(registry, RESULTS).map_err(waits)?;
+        let (service, trouble) = Service::of_environment(Instant::now());
+        settings.warnings.extend(trouble);
         let max = settings.bridge.message_max;
         let (stdin, stdout) = (io::stdin(), io::stdout());
         let host =
@@ -104,8 +108,9 @@ impl EventLoop {
             pool: Pool::new(waker),
             signals,
             watcher: None,
-            console: Console::open(settings.log_level, CONSOLE),
+            console: Console::open(settings.log_level, settings.log_format, CONSOLE),
             descendants,
+            service,
             host_is_slow: false,
             tool_is_slow: false,
             ending_since: None,
@@ -200,7 +205,7 @@ impl EventLoop {
             return Some(Duration::ZERO);
         }
         let files = self.watcher.as_ref().and_then(Watcher::deadline);
-        let deadlines = [self.bridge.deadline(), files, self.console.deadline()];
+        let deadlines = [self.bridge.deadline(), files, self.console.deadline(), self.service.deadline()];
         let next = deadlines.into_iter().flatten().min()?;
         Some(next.saturating_duration_since(Instant::now()))
     }
@@ -265,6 +270,8 @@ impl EventLoop {
         if let Some(trouble) = self.host.take_trouble() {
             self.console.log(Level::Warning, &trouble);
         }
+        let bridge = &self.bridge;
+        self.service.tell(self.now, || Condition { health: bridge.health(), reloads: bridge.reloads() });
         self.console.report(self.now);
         self.console.flush(self.poll.registry());
         self.host_is_slow = is_slow(self.host_is_slow, self.host.waiting(), HOST_QUEUE_HIGH);
