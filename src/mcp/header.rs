@@ -40,6 +40,42 @@ pub fn clean(schema: &str) -> Option<(String, Vec<String>)> {
     Some((String::from_utf8(out).ok()?, cleaner.faults))
 }
 
+/// One annotation that keeps the rules.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Annotation<'a> {
+    /// The names of the properties that lead to the argument.
+    pub path: Vec<Cow<'a, str>>,
+    /// The name of its header behind `Mcp-Param-`.
+    pub header: Cow<'a, str>,
+    /// It is an integer, which may be spelled in more than one way.
+    pub is_integer: bool,
+}
+
+/// The annotations of an input schema that was [cleaned](clean).
+pub fn annotations(schema: &str) -> Vec<Annotation<'_>> {
+    let mut found = Vec::new();
+    // Most tools have none, and this is asked for at each call.
+    if schema.contains(KEYWORD) || schema.contains('\\') {
+        collect(schema, &mut Vec::new(), &mut found);
+    }
+    found
+}
+
+/// Looks at a schema that is reached through `properties` alone. Its depth was checked.
+fn collect<'a>(schema: &'a str, path: &mut Vec<Cow<'a, str>>, found: &mut Vec<Annotation<'a>>) {
+    let Ok(fields) = json::fields(schema, &[KEYWORD, "type", "properties"]) else { return };
+    let [header, kind, properties] = fields.values;
+    if let Some(header) = header.and_then(json::string).filter(|_| !path.is_empty()) {
+        let is_integer = kind.is_some_and(|kind| kind.get() == "\"integer\"");
+        found.push(Annotation { path: path.clone(), header, is_integer });
+    }
+    for (name, schema) in properties.and_then(|all| json::entries(all.get())).unwrap_or_default() {
+        path.push(name);
+        collect(schema.get(), path, found);
+        path.pop();
+    }
+}
+
 struct Cleaner {
     /// The names that were kept, in lower case.
     headers: Vec<String>,
@@ -190,6 +226,18 @@ mod tests {
         }
         let root = r#"{"type":"object","x-mcp-header":"A","properties":{}}"#;
         assert_eq!(clean(root).unwrap().0, r#"{"type":"object","properties":{}}"#);
+    }
+
+    #[test]
+    fn annotations_are_found_with_their_paths() {
+        let schema = property(
+            r#"{"type":"object","properties":{"b":{"type":"integer","x-mcp-header":"B"}},"items":{"type":"string","x-mcp-header":"C"}},"d":{"type":"string","x-mcp-head\u0065r":"D"},"e":true"#,
+        );
+        let found = annotations(&schema);
+        let paths: Vec<_> =
+            found.iter().map(|one| (one.path.join("."), one.header.as_ref(), one.is_integer)).collect();
+        assert_eq!(paths, [("a.b".to_owned(), "B", true), ("d".to_owned(), "D", false)]);
+        assert!(annotations("{}").is_empty() && annotations(&property("{}")).is_empty());
     }
 
     #[test]

@@ -17,6 +17,7 @@ pub mod header;
 pub mod input;
 pub mod lifecycle;
 pub mod logging;
+pub mod mirror;
 pub mod notify;
 pub mod page;
 pub mod prompt;

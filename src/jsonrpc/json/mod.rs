@@ -14,7 +14,7 @@ mod read;
 mod write;
 
 pub use canonical::canonical;
-pub use read::{Fields, FieldsOf, elements, entries, fields, string};
+pub use read::{Fields, FieldsOf, elements, entries, fields, read_base64, string};
 pub use write::{Array, Object, base64_len, string_len, write_base64, write_number, write_raw, write_str};
 
 /// What a JSON value is.

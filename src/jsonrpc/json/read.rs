@@ -159,6 +159,36 @@ pub fn string(value: &RawValue) -> Option<Cow<'_, str>> {
     text.ok().map(Cow::Owned)
 }
 
+/// The bytes that base64 (RFC 4648, section 4) stands for. `None` unless it is spelled as
+/// [`write_base64`](super::write_base64) spells it: padded, and without stray bits.
+pub fn read_base64(text: &str) -> Option<Vec<u8>> {
+    let digits = text.as_bytes();
+    if !digits.len().is_multiple_of(4) {
+        return None;
+    }
+    let padding = digits.iter().rev().take(2).take_while(|digit| **digit == b'=').count();
+    let mut out = Vec::with_capacity(digits.len() / 4 * 3);
+    let mut bits = 0u32;
+    for (at, digit) in digits[..digits.len() - padding].iter().enumerate() {
+        bits = bits << 6
+            | u32::from(match digit {
+                b'A'..=b'Z' => digit - b'A',
+                b'a'..=b'z' => digit - b'a' + 26,
+                b'0'..=b'9' => digit - b'0' + 52,
+                b'+' => 62,
+                b'/' => 63,
+                _ => return None,
+            });
+        // Each digit but the first of four completes a byte.
+        if at % 4 > 0 {
+            out.push((bits >> (6 - at % 4 * 2)) as u8);
+        }
+    }
+    // What the last digit holds beyond the last byte is nothing.
+    let stray = [0, 0b11, 0b1111][padding];
+    (bits & stray == 0).then_some(out)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -187,6 +217,22 @@ mod tests {
         assert_eq!(string(raw("\"x\\ud83dy\"")).unwrap(), "x\u{fffd}y");
         for other in ["1", "null", "[]", "{}", "true"] {
             assert_eq!(string(raw(other)), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn base64_is_read_in_one_spelling_only() {
+        for length in 0..40usize {
+            let bytes: Vec<u8> = (0..length).map(|at| (at * 37 + length) as u8).collect();
+            let mut out = Vec::new();
+            super::super::write_base64(&mut out, &bytes);
+            let text = String::from_utf8(out).unwrap();
+            assert_eq!(read_base64(text.trim_matches('"')), Some(bytes), "{text}");
+        }
+        for wrong in
+            ["SGVsbG8", "SGVs!!!bG8=", "SGVsbG9=", "=", "====", "A===", "SG=s", "SGVsbG8=SGVs", "SGVs\nbG8"]
+        {
+            assert_eq!(read_base64(wrong), None, "{wrong}");
         }
     }
 }

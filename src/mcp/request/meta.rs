@@ -91,12 +91,20 @@ impl<'a> Meta<'a> {
         };
         let (client_name, client_version) = implementation(self.client_info);
         Ok(Era::Modern(Box::new(RequestMeta {
+            version: revision::MODERN.as_str().into(),
+            is_sound: true,
             capabilities: host_capabilities(Some(capabilities)),
             client_name,
             client_version,
             log_level,
             trace_json: self.trace_json(),
         })))
+    }
+
+    /// What a modern envelope that is not sound claims all the same.
+    pub(super) fn claim(&self) -> RequestMeta {
+        let version = self.version.and_then(json::string).map(|version| version.into_owned().into());
+        RequestMeta { version: version.unwrap_or_default(), ..RequestMeta::default() }
     }
 
     /// The trace context as one object, or empty. Whatever is not a string is none.
@@ -166,6 +174,8 @@ mod tests {
         );
         let (era, request) = asked("server/discover", &format!(r#"{{"_meta":{{{meta}}}}}"#));
         let expected = RequestMeta {
+            version: "2026-07-28".into(),
+            is_sound: true,
             client_name: "h".into(),
             client_version: "2".into(),
             log_level: Some(Level::Info),
@@ -196,6 +206,9 @@ mod tests {
         ];
         for (meta, code, expected) in table {
             for method in ["server/discover", "tools/list", "no/such"] {
+                let (era, _) = asked(method, &format!(r#"{{"_meta":{{{meta}}}}}"#));
+                let claim = era.meta().expect("a modern claim");
+                assert!(!claim.is_sound && meta.contains(&*claim.version), "{meta}");
                 let error = modern(method, "", &meta).unwrap_err();
                 assert_eq!(error.code, code, "{method} {meta}");
                 assert!(error.message.contains(expected), "{method} {meta}: {}", error.message);

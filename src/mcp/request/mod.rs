@@ -58,6 +58,11 @@ pub enum Era {
 /// What a request of the modern era says in its `_meta` (basic, "`_meta`").
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RequestMeta {
+    /// The revision that it names, be it spoken here or not; empty if it names none.
+    pub version: Cow<'static, str>,
+    /// All that must be there is, and of a revision that is spoken this way. Without that the
+    /// request is an error and the rest of this says nothing.
+    pub is_sound: bool,
     /// What the host can be asked.
     pub capabilities: HostCapabilities,
     /// The host's name, or empty.

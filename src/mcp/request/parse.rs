@@ -63,7 +63,7 @@ fn request<'a>(method: &str, params: Option<&'a RawValue>) -> (Era, Result<Reque
             let request = typed_request(method, params, &meta, &Era::Handshake);
             (Era::Handshake, request)
         }
-        Err(error) => (Era::Modern(Box::default()), Err(error)),
+        Err(error) => (Era::Modern(Box::new(meta.claim())), Err(error)),
     }
 }
 
