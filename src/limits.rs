@@ -173,6 +173,64 @@ pub const HTTP_FIELDS_MAX: usize = 100;
 /// Bytes that one chunk of a body may carry beside its data, and all its trailers together.
 pub const HTTP_CHUNK_EXTRA_MAX: usize = 4096;
 
+/// Events of one stream that are kept for a client that comes again.
+pub const HTTP_RING_EVENTS: usize = 1024;
+
+/// Bytes of one stream that are kept for that.
+pub const HTTP_RING_BYTES: usize = 256 * 1024;
+
+/// After how long a client shall come again when a stream broke off.
+pub const HTTP_RETRY: Duration = Duration::from_secs(1);
+
+/// Deadlines of connections and sessions fall on multiples of this, so that ten thousand of them
+/// wake us no more often than one.
+pub const HTTP_TICK: Duration = Duration::from_millis(250);
+
+/// Bytes of all streams that are kept for clients that come again. Beyond it nothing is kept of
+/// what is said then.
+pub const HTTP_KEPT_MAX: usize = 64 * 1024 * 1024;
+
+/// Streams of one session that are over and kept for a client that missed their end.
+pub const HTTP_FINISHED_MAX: usize = 16;
+
+/// Connections that may listen to one session; clients that lost one open another before we know.
+pub const HTTP_LISTENERS_MAX: usize = 4;
+
+/// Bytes of requests that have arrived in part, of all connections together. One message of the
+/// usual bound fits several times.
+pub const HTTP_INCOMING_MAX: usize = 256 * 1024 * 1024;
+
+/// Bytes of the requests behind the one that is being answered; beyond it they are not read yet.
+pub const HTTP_PENDING_MAX: usize = 16 * 1024;
+
+/// The body of a refused request is stepped over up to here, so that the connection can be used
+/// again; with a longer one it is closed.
+pub const HTTP_DISCARD_MAX: u64 = 64 * 1024;
+
+/// From the first byte of a head to its last.
+pub const HTTP_HEAD_TIMEOUT: Duration = Duration::from_secs(15);
+
+/// A body of which nothing came for so long is given up.
+pub const HTTP_BODY_STALL: Duration = Duration::from_secs(30);
+
+/// A response of which nothing was taken for so long is given up.
+pub const HTTP_WRITE_STALL: Duration = Duration::from_secs(30);
+
+/// Between two requests on one connection. A proxy's own patience is often 60 s, and whoever closes
+/// first should be the one that asks.
+pub const HTTP_KEEP_ALIVE: Duration = Duration::from_secs(75);
+
+/// From our last word on a connection to its end: a client that still sends would otherwise lose
+/// that word.
+pub const HTTP_LINGER: Duration = Duration::from_secs(2);
+
+/// Silence on a stream before a comment breaks it. Proxies give up after 60 s and more; official
+/// servers send one this often.
+pub const HTTP_QUIET: Duration = Duration::from_secs(15);
+
+/// Where no more sessions may begin, one that was not used for so long gives way.
+pub const HTTP_EVICT_AFTER: Duration = Duration::from_secs(60);
+
 /// The first room for the body of a request: what it claims beyond that has to arrive in part
 /// before it gets the whole.
 pub const HTTP_BODY_FIRST_STEP: usize = 64 * 1024;
@@ -448,6 +506,8 @@ pub const SDK_TASK_MESSAGE_MAX: usize = 512;
 const _: () = assert!(READ_BUFFER < LARGE_MIN);
 const _: () = assert!(TRANSFER_FIRST_STEP < FRAME_FIRST_STEP && FRAME_FIRST_STEP < MESSAGE_MAX);
 const _: () = assert!(HTTP_HEAD_MAX <= u16::MAX as usize);
+const _: () = assert!(HTTP_RING_BYTES < HTTP_KEPT_MAX);
+const _: () = assert!(HTTP_TICK.as_millis() < HTTP_LINGER.as_millis());
 const _: () = assert!(SDK_QUICK.as_micros() < SDK_TICK.as_micros());
 const _: () = assert!(LARGE_MIN < MESSAGE_MAX);
 const _: () = assert!(2 * SDK_TASK_MESSAGE_MAX <= FLAG_MESSAGE_MIN);

@@ -7,5 +7,10 @@
 pub mod chunked;
 pub mod guard;
 pub mod head;
+pub mod ladder;
 pub mod reader;
 pub mod response;
+pub mod server;
+pub mod slab;
+pub mod stream;
+pub mod timers;
