@@ -231,6 +231,34 @@ pub const HTTP_QUIET: Duration = Duration::from_secs(15);
 /// Where no more sessions may begin, one that was not used for so long gives way.
 pub const HTTP_EVICT_AFTER: Duration = Duration::from_secs(60);
 
+/// Bytes that wait for one client above which it is disconnected when more is to be said to it: one
+/// slow reader must not hold up the others. One message alone may be larger.
+pub const HTTP_QUEUE_HIGH: usize = 4 * 1024 * 1024;
+
+/// Bytes that wait for one client above which nothing more is read of it.
+pub const HTTP_QUEUE_LOW: usize = 64 * 1024;
+
+/// Clients that one listener lets in within one turn of the loop.
+pub const HTTP_ACCEPTS: usize = 64;
+
+/// When no client can be let in (there are too many open files), try again after this.
+pub const HTTP_LISTEN_RETRY: Duration = Duration::from_millis(500);
+
+/// Default for `--connections-max`.
+pub const HTTP_CONNECTIONS: usize = 16_384;
+
+/// Default for `--sessions-max`.
+pub const HTTP_SESSIONS: usize = 10_000;
+
+/// Default for `--session-idle`.
+pub const HTTP_SESSION_IDLE: Duration = Duration::from_secs(3600);
+
+/// Default for `--port`.
+pub const HTTP_PORT: u16 = 8080;
+
+/// Files that are open beside the connections: pipes, sockets and files of tool processes.
+pub const OTHER_FILES: u64 = 128;
+
 /// The first room for the body of a request: what it claims beyond that has to arrive in part
 /// before it gets the whole.
 pub const HTTP_BODY_FIRST_STEP: usize = 64 * 1024;

@@ -373,6 +373,13 @@ impl Bridge {
             .min()
     }
 
+    /// The input schema of a tool as hosts of the modern era see it, if a process serves that has
+    /// the tool.
+    pub fn input_schema(&self, tool: &str) -> Option<&str> {
+        let process = self.processes.get(&self.serving?)?;
+        process.tool(tool).map(|tool| tool.input_schema.as_str(crate::mcp::revision::MODERN))
+    }
+
     /// Whether hosts should be read: not while too much waits for the tool process. Answers to
     /// questions of the tool process must get through, so they keep it open; calls beyond the
     /// bound are then refused.

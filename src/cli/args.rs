@@ -11,6 +11,7 @@ use crate::bridge::ReloadMode;
 use crate::cli::access::{self, Access};
 use crate::cli::flag::Flag;
 use crate::cli::help::Topic;
+use crate::cli::network::{self, Network};
 use crate::cli::{quantity, suggest};
 use crate::limits::FLAG_POLL_MIN;
 use crate::log::{self, Level};
@@ -97,6 +98,8 @@ pub struct Serve {
     pub poll: Option<Duration>,
     /// Who may ask over HTTP.
     pub access: Access,
+    /// Where hosts reach us.
+    pub network: Network,
     /// `--log-level`, `-v`, `-q`: the last one holds.
     pub log_level: Option<Level>,
     /// `--log-format`
@@ -218,7 +221,13 @@ fn serve(parser: &mut Parser, topic: Topic) -> Result<Command, String> {
             Flag::Watch => typed.watch.push(text(parser, flag)?),
             Flag::Ignore => typed.ignore.push(text(parser, flag)?),
             Flag::Poll => typed.poll = Some(read(parser, flag, poll)?),
-            Flag::Transport => read(parser, flag, transport)?,
+            Flag::Transport => typed.network.transport = Some(read(parser, flag, network::transport)?),
+            Flag::Listen => typed.network.listen.push(read(parser, flag, network::address)?),
+            Flag::Port => typed.network.port = Some(read(parser, flag, network::port)?),
+            Flag::ConnectionsMax => typed.network.connections_max = Some(read(parser, flag, network::count)?),
+            Flag::SessionsMax => typed.network.sessions_max = Some(read(parser, flag, network::count)?),
+            Flag::SessionIdle => typed.network.session_idle = Some(read(parser, flag, bound)?),
+            Flag::StreamTime => typed.network.stream_time = Some(read(parser, flag, bound)?),
             Flag::Auth => typed.access.auth.push(read(parser, flag, access::auth)?),
             Flag::Insecure => typed.access.insecure = true,
             Flag::AllowHost => typed.access.hosts.push(read(parser, flag, from_str)?),
@@ -361,13 +370,6 @@ fn format_of(text: &str) -> Result<Format, String> {
         "text" => Ok(Format::Text),
         "json" => Ok(Format::Json),
         _ => Err("is not a format; they are text and json".into()),
-    }
-}
-
-fn transport(text: &str) -> Result<(), String> {
-    match text {
-        "stdio" => Ok(()),
-        _ => Err("is not a transport; the only one is stdio".into()),
     }
 }
 

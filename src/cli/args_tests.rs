@@ -1,8 +1,10 @@
 //! Command lines, right and wrong.
 
 use super::*;
+use crate::cli::network::Transport;
 use crate::front::http::guard::rate::Rate;
 use crate::front::http::guard::secret::Scheme;
+use crate::os::Address;
 
 fn typed(line: &str) -> Result<Command, String> {
     parse(line.split_whitespace().map(OsString::from))
@@ -20,7 +22,7 @@ fn all_flags_before_and_behind_the_file() {
     let flags = "--runtime uv --cwd /d --env A=b --env C= --env-file e --build-timeout 1s --socket /s --name n --server-version 2 --instructions i.md \
         --max-message 1M --start-timeout 2s --call-timeout 3m --input-timeout 4m --cancel-grace 0 --tasks-max 7 \
         --state-key-env K --grace 0 --hot-reload graceful \
-        --drain 1m --watch *.sql --watch x/ --ignore y --poll 1s --transport stdio --log-level info --log-format json \
+        --drain 1m --watch *.sql --watch x/ --ignore y --poll 1s --transport sse --listen unix:s --listen [::1]:5 --port 6 --connections-max 10 --sessions-max 11 --session-idle 12s --stream-time 13s --log-level info --log-format json \
         --auth token:T --auth apikey:K --allow-host h:1 --allow-origin https://o --proxy 10.0.0.0/8 --rate 5/s --max-in-flight 9 \
         --oauth-issuer https://i --oauth-audience https://a --oauth-jwks k --oauth-scope s --oauth-scope t";
     let expected = Serve {
@@ -63,6 +65,15 @@ fn all_flags_before_and_behind_the_file() {
             audiences: vec!["https://a".into()],
             jwks: Some("k".into()),
             scopes: vec!["s".into(), "t".into()],
+        },
+        network: Network {
+            transport: Some(Transport::Http),
+            listen: vec![Address::Unix("s".into()), Address::Tcp("[::1]:5".parse().expect("an address"))],
+            port: Some(6),
+            connections_max: Some(10),
+            sessions_max: Some(11),
+            session_idle: Some(Duration::from_secs(12)),
+            stream_time: Some(Duration::from_secs(13)),
         },
         log_level: Some(Level::Info),
         log_format: log::Format::Json,
@@ -154,7 +165,7 @@ fn what_is_wrong_and_what_was_meant() {
         ("dev --quiet", "no file; pmcp dev FILE serves the tools of FILE (see pmcp dev --help)"),
         ("run f.py --runtim uv", "unknown flag --runtim; did you mean --runtime?"),
         ("run f.py --call-timout=1s", "unknown flag --call-timout; did you mean --call-timeout?"),
-        ("run f.py --port 80", "unknown flag --port; see pmcp run --help"),
+        ("run f.py --quite-unlike 80", "unknown flag --quite-unlike; see pmcp run --help"),
         ("dev f.py -z", "unknown flag -z; see pmcp dev --help"),
         ("run f.py --quiet=yes", "--quiet takes no value, but \"yes\" was given"),
         ("run f.py --grace", "--grace needs a value: --grace TIME"),
@@ -175,7 +186,7 @@ fn what_is_wrong_and_what_was_meant() {
         ("dev f.py --wtach x", "unknown flag --wtach; did you mean --watch?"),
         ("dev f.py --poll 1ms", "--poll: \"1ms\" is less than 10ms"),
         ("run f.py --max-message 0", "--max-message: \"0\" is not between 1K and 2047M"),
-        ("run f.py --transport http", "--transport: \"http\" is not a transport; the only one is stdio"),
+        ("run f.py --transport htpp", "--transport: \"htpp\" is not a transport; they are stdio and http"),
         ("run f.py --log-level warn", "--log-level: \"warn\" is not a level; did you mean warning?"),
         (
             "run f.py --log-level 3",

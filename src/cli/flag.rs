@@ -51,6 +51,18 @@ pub enum Flag {
     Poll,
     /// How the host is reached.
     Transport,
+    /// Where clients over HTTP find us.
+    Listen,
+    /// The same by its port alone.
+    Port,
+    /// How many connections may be open.
+    ConnectionsMax,
+    /// How many sessions there may be.
+    SessionsMax,
+    /// How long a session lives that nobody uses.
+    SessionIdle,
+    /// How long one connection carries a stream.
+    StreamTime,
     /// A secret that requests bring.
     Auth,
     /// Everybody may ask.
@@ -104,7 +116,7 @@ impl Flag {
     ];
 
     /// Those of `run` and `dev`.
-    pub const ALL: [Flag; 41] = [
+    pub const ALL: [Flag; 47] = [
         Flag::Runtime,
         Flag::Cwd,
         Flag::Env,
@@ -129,6 +141,12 @@ impl Flag {
         Flag::Ignore,
         Flag::Poll,
         Flag::Transport,
+        Flag::Listen,
+        Flag::Port,
+        Flag::ConnectionsMax,
+        Flag::SessionsMax,
+        Flag::SessionIdle,
+        Flag::StreamTime,
         Flag::Auth,
         Flag::Insecure,
         Flag::AllowHost,
@@ -179,6 +197,12 @@ impl Flag {
             Flag::Ignore => "ignore",
             Flag::Poll => "poll",
             Flag::Transport => "transport",
+            Flag::Listen => "listen",
+            Flag::Port => "port",
+            Flag::ConnectionsMax => "connections-max",
+            Flag::SessionsMax => "sessions-max",
+            Flag::SessionIdle => "session-idle",
+            Flag::StreamTime => "stream-time",
             Flag::Auth => "auth",
             Flag::Insecure => "insecure",
             Flag::AllowHost => "allow-host",
@@ -219,6 +243,9 @@ impl Flag {
             Flag::Format | Flag::LogFormat => Some("FORMAT"),
             Flag::Socket => Some("PATH"),
             Flag::Name | Flag::Transport => Some("NAME"),
+            Flag::Listen => Some("ADDRESS"),
+            Flag::Port | Flag::ConnectionsMax | Flag::SessionsMax => Some("N"),
+            Flag::SessionIdle | Flag::StreamTime => Some("TIME"),
             Flag::ServerVersion => Some("V"),
             Flag::Instructions | Flag::EnvFile | Flag::OauthJwks => Some("FILE"),
             Flag::MaxMessage => Some("SIZE"),

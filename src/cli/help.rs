@@ -102,6 +102,10 @@ mod tests {
             assert_eq!(quantity::duration(default_of(text, "call-timeout")), Ok(limits::CALL_TIMEOUT));
             assert_eq!(quantity::duration(default_of(text, "grace")), Ok(limits::GRACE));
             assert_eq!(quantity::duration(default_of(text, "drain")), Ok(limits::DRAIN));
+            assert_eq!(default_of(text, "port"), limits::HTTP_PORT.to_string());
+            assert_eq!(default_of(text, "connections-max"), limits::HTTP_CONNECTIONS.to_string());
+            assert_eq!(default_of(text, "sessions-max"), limits::HTTP_SESSIONS.to_string());
+            assert_eq!(quantity::duration(default_of(text, "session-idle")), Ok(limits::HTTP_SESSION_IDLE));
             assert_eq!(quantity::duration(default_of(text, "input-timeout")), Ok(limits::INPUT_TIMEOUT));
             assert_eq!(quantity::duration(default_of(text, "cancel-grace")), Ok(limits::CANCEL_GRACE));
             assert_eq!(quantity::count(default_of(text, "tasks-max")), Ok(limits::TASKS_MAX));

@@ -1,7 +1,7 @@
 //! The command line: what was typed becomes what will be done.
 //!
 //! What lives here: the commands ([`args`]) and flags ([`flag`]), what they mean ([`settings`]
-//! and, over HTTP, [`access`]),
+//! and, over HTTP, [`network`] and [`access`]),
 //! how a file becomes a command line ([`runtime`]), which folder is its project ([`project`]) and
 //! what is watched of it ([`watched`]), the help texts ([`help`]), and what a person asks when
 //! nothing works ([`doctor`]). What does not: anything that happens once the bridge runs. Imports:
@@ -16,6 +16,7 @@ pub mod args;
 pub mod doctor;
 pub mod flag;
 pub mod help;
+pub mod network;
 pub mod project;
 pub mod quantity;
 pub mod runtime;
@@ -47,8 +48,7 @@ pub fn main() -> ExitCode {
         Command::Serve(typed) => {
             let format = typed.log_format;
             let made = runtime::Environment::of_process().and_then(|here| settings::make(*typed, &here));
-            let served =
-                made.and_then(|plan| os::serve_stdio(plan.settings).map_err(|error| error.to_string()));
+            let served = made.and_then(|plan| os::serve(plan.settings).map_err(|error| error.to_string()));
             match served {
                 Ok(()) => ExitCode::SUCCESS,
                 Err(problem) if format == Format::Text => refuse(&problem),

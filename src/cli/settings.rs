@@ -7,12 +7,13 @@ use std::path::{Path, PathBuf};
 
 use crate::bridge;
 use crate::cli::args::{self, Serve};
+use crate::cli::network::{self, Transport};
 use crate::cli::runtime::{self, Choice, Environment, Language};
 use crate::cli::{project, suggest, watched};
 use crate::limits::{self, STATE_KEY_MIN};
 use crate::mcp::lifecycle::ServerInfo;
 use crate::mcp::state::Key;
-use crate::os::{self, Launch, Settings};
+use crate::os::{self, HttpSettings, Launch, Settings};
 
 /// What hosts are told when nobody says which version the tools have.
 pub const SERVER_VERSION: &str = "0.0.0";
@@ -52,14 +53,22 @@ pub fn make(typed: Serve, here: &Environment) -> Result<Plan, String> {
     } else {
         None
     };
-    let name =
-        typed.name.unwrap_or_else(|| file.file_stem().unwrap_or_default().to_string_lossy().into_owned());
+    let name = typed
+        .name
+        .clone()
+        .unwrap_or_else(|| file.file_stem().unwrap_or_default().to_string_lossy().into_owned());
     // What was built has no name that says anything to a person.
     let command = match &choice.build {
         Some(_) => [&[file.clone().into_os_string()], &choice.command[..]].concat(),
         None => choice.command.clone(),
     };
-    let of_http = typed.access.first_typed().map(|flag| {
+    let message_max = typed.message_max.unwrap_or(limits::MESSAGE_MAX);
+    let http = match typed.network.transport()? {
+        Transport::Stdio => None,
+        Transport::Http => Some(http(&typed, here, message_max)?),
+    };
+    let typed_in_vain = typed.access.first_typed().or(typed.network.first_typed());
+    let of_http = typed_in_vain.filter(|_| http.is_none()).map(|flag| {
         format!(
             "--{} has no effect without --transport http: over stdio, who started pmcp may ask",
             flag.long()
@@ -83,7 +92,7 @@ pub fn make(typed: Serve, here: &Environment) -> Result<Plan, String> {
                 .then(|| typed.build_timeout.unwrap_or(limits::BUILD_TIMEOUT)),
             call_timeout: typed.call_timeout.unwrap_or(limits::CALL_TIMEOUT),
             grace: typed.grace.unwrap_or(limits::GRACE),
-            message_max: typed.message_max.unwrap_or(limits::MESSAGE_MAX),
+            message_max,
             command: runtime::shown(&command),
             reload: typed.hot_reload.unwrap_or_default(),
             exclusive: typed.exclusive,
@@ -106,6 +115,7 @@ pub fn make(typed: Serve, here: &Environment) -> Result<Plan, String> {
             environment: typed.env.into_iter().map(|(name, value)| (name.into(), value.into())).collect(),
         },
         socket: typed.socket.map(|path| here.folder.join(path)),
+        http,
         warnings: choice.warnings.iter().cloned().chain(of_http).collect(),
         watch,
         log_level: typed.log_level.unwrap_or_else(|| args::log_level_default(typed.dev)),
@@ -141,6 +151,15 @@ fn random<const N: usize>() -> Result<[u8; N], String> {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes).map_err(|error| format!("the system gives no randomness: {error}"))?;
     Ok(bytes)
+}
+
+/// How hosts reach us over HTTP.
+fn http(typed: &Serve, here: &Environment, message_max: usize) -> Result<HttpSettings, String> {
+    let listen = typed.network.addresses(&here.folder);
+    let mut shown = String::new();
+    let reach = network::reach(&listen, &mut shown);
+    let admission = typed.access.settle(reach, &here.folder, here.variables)?;
+    Ok(HttpSettings { listen, server: typed.network.server(message_max), admission })
 }
 
 fn existing_folder(folder: PathBuf) -> Result<PathBuf, String> {
@@ -196,6 +215,7 @@ pub(super) mod tests {
 
     use super::*;
     use crate::cli::access::Access;
+    use crate::cli::network::Network;
     use crate::log::{Format, Level};
 
     /// A folder that is gone with its value.
@@ -313,6 +333,7 @@ pub(super) mod tests {
             ignore: vec!["y.py".into()],
             poll: Some(Duration::from_millis(100)),
             access: Access { insecure: true, ..Access::default() },
+            network: Network { sessions_max: Some(9), ..Network::default() },
             log_level: Some(Level::Error),
             log_format: Format::Json,
         };
@@ -347,6 +368,34 @@ pub(super) mod tests {
         );
         assert!(watch.rules.counts(&folder.path("home/vars")));
         assert_eq!(watch.poll, Some(Duration::from_millis(100)));
+    }
+
+    #[test]
+    fn http_is_a_transport_with_its_own_flags() {
+        let folder = Folder::new();
+        let here = environment(&folder);
+        folder.file("home/weather.py", "");
+        let http = |network: Network, access: Access| {
+            let typed = Serve { file: folder.path("home/weather.py"), network, access, ..Serve::default() };
+            make(typed, &here).map(|plan| plan.settings.http)
+        };
+        assert!(http(Network::default(), Access::default()).unwrap().is_none());
+        let listen = |text: &str| Network {
+            listen: vec![network::address(text).expect("an address")],
+            sessions_max: Some(9),
+            ..Network::default()
+        };
+        let settings = http(listen("unix:s"), Access::default()).unwrap().expect("HTTP");
+        assert_eq!(settings.listen, [os::Address::Unix(folder.path("home/s"))]);
+        assert_eq!(settings.server.sessions_max, 9);
+        assert_eq!(settings.server.connections_max, limits::HTTP_CONNECTIONS);
+        assert!(!settings.admission.rules.names.loopback);
+        let settings = http(listen("127.0.0.1:0"), Access::default()).unwrap().expect("HTTP");
+        assert!(settings.admission.rules.names.loopback);
+        let problem = http(listen("0.0.0.0:0"), Access::default()).unwrap_err();
+        assert!(problem.contains("--insecure"), "{problem}");
+        let open = Access { insecure: true, ..Access::default() };
+        assert!(http(listen("0.0.0.0:0"), open).unwrap().is_some());
     }
 
     #[test]

@@ -1,10 +1,10 @@
-//! The guard with what it needs of the world: the time, and the file of the issuer's keys.
+//! What the guard needs of the world: the file of the issuer's keys.
 
 use std::path::PathBuf;
-use std::time::{Instant, SystemTime};
+use std::time::Instant;
 
 use super::fresh_file::FreshFile;
-use crate::front::http::guard::{Guard, Head, Peer, Principal, Refusal, Rules};
+use crate::front::http::guard::{Guard, Rules};
 use crate::front::oauth::keys::Keys;
 use crate::limits::JWKS_MAX;
 use crate::log::Level;
@@ -18,35 +18,21 @@ pub struct Admission {
     pub keys: Option<PathBuf>,
 }
 
-/// Where every request comes by.
+/// Brings a guard the keys that it goes by.
 #[derive(Debug)]
-pub struct Gate {
-    /// Decides.
-    pub guard: Guard,
+pub(super) struct Gate {
     keys: Option<FreshFile>,
 }
 
 impl Gate {
-    /// A guard that keeps to what was asked for.
-    pub fn new(admission: Admission) -> Self {
-        Self {
-            guard: Guard::new(admission.rules),
-            keys: admission.keys.map(|path| FreshFile::new(path, JWKS_MAX)),
-        }
-    }
-
-    /// The verdict on a request.
-    ///
-    /// # Errors
-    /// The response to send instead of an answer.
-    pub fn check(&mut self, head: &dyn Head, peer: Peer, now: Instant) -> Result<Principal, Refusal> {
-        let wall = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        self.guard.check(head, peer, now, wall)
+    /// Keys from this file, if there is one.
+    pub(super) fn new(keys: Option<PathBuf>) -> Self {
+        Self { keys: keys.map(|path| FreshFile::new(path, JWKS_MAX)) }
     }
 
     /// Looks whether the keys have changed; to be called before requests are checked, as often as
     /// one likes. Keys that can't be used change nothing. What is returned is for a person.
-    pub fn refresh(&mut self, now: Instant) -> Vec<(Level, String)> {
+    pub(super) fn refresh(&mut self, guard: &mut Guard, now: Instant) -> Vec<(Level, String)> {
         let Some(file) = &mut self.keys else { return Vec::new() };
         let Some(news) = file.news(now) else { return Vec::new() };
         let path = file.path().display();
@@ -59,7 +45,7 @@ impl Gate {
                 let mut lines = vec![(Level::Info, format!("{} keys of the issuer in {path}", keys.len()))];
                 let left_out = std::mem::take(&mut keys.left_out).into_iter();
                 lines.extend(left_out.map(|line| (Level::Warning, format!("{path}: {line}"))));
-                self.guard.replace_keys(keys);
+                guard.replace_keys(keys);
                 lines
             }
             Err(problem) => vec![(Level::Warning, format!("{path} {problem}; the keys before it stay"))],
@@ -87,10 +73,11 @@ mod tests {
         let resource = Resource::new("https://i", &["https://a".into()], &[]).expect("a resource");
         let server = oauth::Server::new(resource, Keys::read(good.as_bytes()).expect("keys"));
         let rules = Rules { oauth: Some(server), ..Rules::default() };
-        let mut gate = Gate::new(Admission { rules, keys: Some(path.clone()) });
+        let mut guard = Guard::new(rules);
+        let mut gate = Gate::new(Some(path.clone()));
         let start = Instant::now();
         let mut levels = |looks: u32| -> Vec<Level> {
-            gate.refresh(start + FILE_LOOK * looks).into_iter().map(|(level, _)| level).collect()
+            gate.refresh(&mut guard, start + FILE_LOOK * looks).into_iter().map(|(level, _)| level).collect()
         };
         assert_eq!(levels(0), [Level::Info]);
         assert_eq!(levels(1), []);
@@ -101,6 +88,6 @@ mod tests {
         assert_eq!(levels(4), [Level::Info, Level::Warning]);
         fs::remove_file(&path).expect("a file");
         assert_eq!(levels(5), [Level::Warning]);
-        assert_eq!(Gate::new(Admission::default()).refresh(start), []);
+        assert_eq!(Gate::new(None).refresh(&mut guard, start), []);
     }
 }

@@ -7,12 +7,14 @@
 use std::ffi::OsString;
 use std::fmt;
 use std::io;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use crate::bridge;
+use crate::front::http::server;
 use crate::log::{Format, Level};
-use crate::watch::rules::Rules;
+use crate::watch::rules;
 
 mod build;
 mod child;
@@ -24,6 +26,7 @@ mod event_loop;
 mod fresh_file;
 mod gate;
 mod host;
+mod http;
 mod lines;
 mod log_line;
 mod pool;
@@ -37,7 +40,7 @@ mod tool_socket;
 mod watch;
 
 pub use fresh_file::read as read_file;
-pub use gate::{Admission, Gate};
+pub use gate::Admission;
 #[cfg(target_env = "musl")]
 pub use sys::Allocator;
 
@@ -52,12 +55,43 @@ pub struct Settings {
     pub socket: Option<PathBuf>,
     /// Restart the tool process when files change.
     pub watch: Option<Watch>,
+    /// Hosts reach us over HTTP, instead of on standard input and output.
+    pub http: Option<HttpSettings>,
     /// Sentences for the person, shown before all others.
     pub warnings: Vec<String>,
     /// The least important lines that are shown on stderr.
     pub log_level: Level,
     /// How they are spelled.
     pub log_format: Format,
+}
+
+/// How hosts reach us over HTTP.
+#[derive(Clone, Debug)]
+pub struct HttpSettings {
+    /// Where we listen.
+    pub listen: Vec<Address>,
+    /// What connections and sessions keep to.
+    pub server: server::Config,
+    /// Who may ask.
+    pub admission: Admission,
+}
+
+/// Where we listen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Address {
+    /// At an address of the network; with port 0 the system chooses one.
+    Tcp(SocketAddr),
+    /// At a file.
+    Unix(PathBuf),
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Address::Tcp(address) => address.fmt(f),
+            Address::Unix(path) => write!(f, "unix:{}", path.display()),
+        }
+    }
 }
 
 /// How a tool process is started.
@@ -109,7 +143,7 @@ pub enum Artefact {
 #[derive(Clone, Debug)]
 pub struct Watch {
     /// Which files count, and where they are.
-    pub rules: Rules,
+    pub rules: rules::Rules,
     /// `--poll`: look this often, instead of being told.
     pub poll: Option<Duration>,
 }
@@ -151,8 +185,8 @@ pub fn log_line(format: Format, level: Level, text: &str) -> Vec<u8> {
     log_line::log_line(format, wall, log_line::Source::Pmcp, level, text)
 }
 
-/// Serves one host on standard input and output until it is gone or a signal asks us to end;
-/// returning `Ok` means exit code 0.
-pub fn serve_stdio(settings: Settings) -> Result<(), Error> {
+/// Serves one host on standard input and output until it is gone, or many over HTTP, until a signal
+/// asks us to end; returning `Ok` means exit code 0.
+pub fn serve(settings: Settings) -> Result<(), Error> {
     event_loop::EventLoop::new(settings)?.run()
 }

@@ -12,6 +12,7 @@ use crossbeam_channel::{Receiver, Sender, bounded};
 use mio::Waker;
 
 use crate::bridge::{Job, JobDone};
+use crate::front::http::slab::Key;
 use crate::front::json_lines;
 use crate::ids::SessionId;
 use crate::limits::{JOBS_MAX, WORKERS};
@@ -28,6 +29,8 @@ pub(super) enum Work {
     Bridge(Box<Job>),
     /// A long line of a host becomes a message.
     ParseLine(SessionId, Vec<u8>),
+    /// A long body that came on this connection becomes one.
+    ParseBody(Key, Vec<u8>),
 }
 
 /// What became of it.
@@ -37,6 +40,8 @@ pub(super) enum Done {
     Bridge(JobDone),
     /// Of [`Work::ParseLine`].
     Parsed(SessionId, HostMessage<'static>),
+    /// Of [`Work::ParseBody`].
+    ParsedBody(Key, HostMessage<'static>),
 }
 
 impl Work {
@@ -44,6 +49,7 @@ impl Work {
         match self {
             Work::Bridge(job) => Done::Bridge(job.run()),
             Work::ParseLine(session, line) => Done::Parsed(session, json_lines::parse_owned(&line)),
+            Work::ParseBody(connection, body) => Done::ParsedBody(connection, json_lines::parse_owned(&body)),
         }
     }
 }

@@ -13,6 +13,8 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use libc::{c_int, c_void};
 
 /// A child that ended and has not been reaped yet.
@@ -171,6 +173,26 @@ pub(super) fn signals() -> io::Result<OwnedFd> {
     }
 }
 
+/// How many files our children may open, where we raised our own bound; 0 where we did not.
+static FILES_OF_CHILDREN: AtomicU64 = AtomicU64::new(0);
+
+/// Lets us open so many files, or as many as the system allows, and returns how many. Children
+/// start with the bound that we were started with: some programs go by it.
+pub(super) fn raise_open_files(wanted: u64) -> io::Result<u64> {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: the kernel fills one `rlimit` through a pointer to one.
+    check(unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) })?;
+    if limit.rlim_cur >= wanted {
+        return Ok(limit.rlim_cur);
+    }
+    let before = limit.rlim_cur;
+    limit.rlim_cur = wanted.min(limit.rlim_max);
+    // SAFETY: the kernel reads one `rlimit` through a pointer to one.
+    check(unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &limit) })?;
+    FILES_OF_CHILDREN.store(before, Ordering::Relaxed);
+    Ok(limit.rlim_cur)
+}
+
 /// Orphans among our descendants become our children instead of init's, so that none escapes.
 /// Best effort: without it only those are missed that left their process group.
 pub(super) fn adopt_orphans() {
@@ -182,11 +204,18 @@ pub(super) fn adopt_orphans() {
 /// dispositions instead of ours.
 pub(super) fn tie_to_us(command: &mut Command) {
     let parent = std::process::id().cast_signed();
+    let files = FILES_OF_CHILDREN.load(Ordering::Relaxed);
     let at_exec = move || {
         // SAFETY: between fork and exec only calls that are safe in a signal handler are made:
-        // `prctl`, `getppid`, `signal`, `sigemptyset` and `sigprocmask`, on plain numbers and on
-        // a set that lives on this stack.
+        // `prctl`, `getppid`, `getrlimit`, `setrlimit`, `signal`, `sigemptyset` and `sigprocmask`,
+        // on plain numbers, and on a set and a limit that live on this stack.
         unsafe {
+            if files > 0 {
+                let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+                check(libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit))?;
+                limit.rlim_cur = files;
+                check(libc::setrlimit(libc::RLIMIT_NOFILE, &limit))?;
+            }
             check(libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0))?;
             if libc::getppid() != parent {
                 // We died between fork and prctl.

@@ -51,8 +51,7 @@ impl ToolSocket {
 
     /// Listens at the path that a person gave. The error names it.
     fn bind_given(path: &Path) -> io::Result<Self> {
-        check_length(path)?;
-        remove_stale(path)?;
+        make_way(path)?;
         Self::bind_at(path.to_path_buf(), None)
             .map_err(|error| other(format!("{} can't be used: {error}", path.display())))
     }
@@ -126,6 +125,12 @@ impl Drop for ToolSocket {
 /// that as surely as making one, for a moment.
 pub(super) fn try_path(path: &Path) -> io::Result<()> {
     ToolSocket::bind_given(path).map(drop)
+}
+
+/// Whether a socket can be made at a path, after what a killed process left there is gone.
+pub(super) fn make_way(path: &Path) -> io::Result<()> {
+    check_length(path)?;
+    remove_stale(path)
 }
 
 /// Whether the path of a socket may be that long, as a sentence if not.

@@ -68,7 +68,7 @@ impl Stream {
         self.last += 1;
         let mut event = Vec::with_capacity(message.len() + 40);
         // A vector takes all.
-        let _ = write!(event, "id: {}-{}\n", self.exchange, self.last);
+        let _ = writeln!(event, "id: {}-{}", self.exchange, self.last);
         write_event(&mut event, message);
         self.bytes += event.len();
         while self.kept.len() >= HTTP_RING_EVENTS || !self.kept.is_empty() && self.bytes > HTTP_RING_BYTES {

@@ -19,6 +19,7 @@ use mio::{Events, Interest, Poll, Token, Waker};
 use super::console::Console;
 use super::descendants::Descendants;
 use super::host::Host;
+use super::http::Http;
 use super::pool::{Pool, Work};
 use super::service::{Condition, Service};
 use super::signals::{Signal, Signals};
@@ -32,6 +33,7 @@ use crate::ids::{Generation, SessionId};
 use crate::limits::{GRACE, HOST_QUEUE_HIGH, LAST_FLUSH, REAP_WAIT, TOOL_QUEUE_HIGH};
 use crate::log::Level;
 
+mod http;
 mod processes;
 mod reading;
 
@@ -43,6 +45,8 @@ const RESULTS: Token = Token(4);
 const FILES: Token = Token(5);
 /// From here on: the parts of tool processes.
 const FIRST_TOOL: usize = 6;
+/// From here on, far behind those: clients over HTTP.
+const FIRST_CLIENT: usize = super::http::FIRST_TOKEN;
 
 /// The host on standard input and output.
 const STDIO: SessionId = SessionId(0);
@@ -54,7 +58,10 @@ pub(super) struct EventLoop {
     bridge: Bridge,
     /// What the bridge wants done, in its order.
     outputs: Outputs,
-    host: Host,
+    /// The host on standard input and output; absent where hosts reach us over HTTP.
+    host: Option<Host>,
+    /// Present where they do.
+    http: Option<Http>,
     /// Those that were started and have not ended.
     processes: Vec<ToolProcess>,
     /// Those that could not be started; the bridge learns it with the next turn.
@@ -95,14 +102,27 @@ impl EventLoop {
         let (service, trouble) = Service::of_environment(Instant::now());
         settings.warnings.extend(trouble);
         let max = settings.bridge.message_max;
-        let (stdin, stdout) = (io::stdin(), io::stdout());
-        let host =
-            Host::open(STDIO, max, [stdin.as_fd(), stdout.as_fd()], registry, [HOST_INPUT, HOST_OUTPUT])
-                .map_err(|error| Error::new("cannot use standard input and output", error))?;
+        let now = Instant::now();
+        let (host, http) = match &mut settings.http {
+            None => {
+                let (stdin, stdout) = (io::stdin(), io::stdout());
+                let given = [stdin.as_fd(), stdout.as_fd()];
+                let host = Host::open(STDIO, max, given, registry, [HOST_INPUT, HOST_OUTPUT])
+                    .map_err(|error| Error::new("cannot use standard input and output", error))?;
+                (Some(host), None)
+            }
+            Some(http) => {
+                settings.warnings.extend(super::http::make_room(http));
+                let http =
+                    Http::open(http, registry, now).map_err(|error| Error::new("cannot listen", error))?;
+                (None, Some(http))
+            }
+        };
         let mut event_loop = Self {
             bridge: Bridge::new(settings.bridge.clone()),
             outputs: Outputs::new(),
             host,
+            http,
             processes: Vec::new(),
             failed_starts: VecDeque::new(),
             pool: Pool::new(waker),
@@ -115,7 +135,7 @@ impl EventLoop {
             tool_is_slow: false,
             ending_since: None,
             ends_by: None,
-            now: Instant::now(),
+            now,
             poll,
             settings,
         };
@@ -129,7 +149,13 @@ impl EventLoop {
     /// Serves until the bridge is done.
     pub(super) fn run(mut self) -> Result<(), Error> {
         self.tell_time();
+        // The first session has the tool process started. Over HTTP the clients have theirs, but a
+        // process that is up already answers the first of them sooner.
         self.hand_in(Input::SessionOpened { session: STDIO, principal: "".into() });
+        if let Some(http) = &self.http {
+            http.announce();
+            self.hand_in(Input::SessionClosed(STDIO));
+        }
         self.act();
         let mut events = Events::with_capacity(64);
         while !self.is_done() {
@@ -150,7 +176,7 @@ impl EventLoop {
     /// One turn, after the wait.
     fn turn(&mut self, events: &Events, has_events: bool) {
         self.now = Instant::now();
-        self.tell_time();
+        let wall = self.tell_time();
         if has_events {
             for event in events {
                 self.note(event);
@@ -158,6 +184,7 @@ impl EventLoop {
         }
         if self.ends_by.is_none() {
             self.read_host();
+            self.serve_http(wall);
             for index in 0..self.processes.len() {
                 self.read_tool(index);
             }
@@ -174,10 +201,11 @@ impl EventLoop {
     }
 
     /// Sets the bridge's clock on the wall. It may jump, so it is looked at in every turn.
-    fn tell_time(&mut self) {
-        if let Ok(wall) = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH) {
-            self.bridge.set_wall_clock(wall);
-        }
+    fn tell_time(&mut self) -> Duration {
+        // A clock that stands before 1970 says nothing.
+        let wall = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        self.bridge.set_wall_clock(wall);
+        wall
     }
 
     /// Gives the bridge something to decide about.
@@ -194,7 +222,8 @@ impl EventLoop {
             // Nothing is worked on any more but what the host takes.
             return Some(end.saturating_duration_since(Instant::now()));
         }
-        let is_busy = self.host.is_readable() && self.reads_host()
+        let is_busy = self.host.as_ref().is_some_and(|host| host.is_readable() && self.reads_host(host))
+            || self.http.as_ref().is_some_and(|http| http.is_busy(self.takes_requests()))
             || self.processes.iter().any(|tool| {
                 let is_readable = tool.connection.as_ref().is_some_and(|it| it.ready.is_readable());
                 is_readable && self.reads_tools() || tool.has_printed()
@@ -205,16 +234,18 @@ impl EventLoop {
             return Some(Duration::ZERO);
         }
         let files = self.watcher.as_ref().and_then(Watcher::deadline);
-        let deadlines = [self.bridge.deadline(), files, self.console.deadline(), self.service.deadline()];
+        let clients = self.http.as_ref().and_then(Http::deadline);
+        let deadlines =
+            [self.bridge.deadline(), files, clients, self.console.deadline(), self.service.deadline()];
         let next = deadlines.into_iter().flatten().min()?;
         Some(next.saturating_duration_since(Instant::now()))
     }
 
     /// A host that is gone is read in any case: what it left is little, and behind it is the news
     /// that it is gone.
-    fn reads_host(&self) -> bool {
+    fn reads_host(&self, host: &Host) -> bool {
         let has_room = !self.host_is_slow && !self.tool_is_slow && !self.pool.is_full();
-        let wants_more = has_room && self.bridge.reads_host() || self.host.ready.is_closed();
+        let wants_more = has_room && self.bridge.reads_host() || host.ready.is_closed();
         self.ends_by.is_none() && wants_more
     }
 
@@ -225,8 +256,16 @@ impl EventLoop {
     /// Keeps what the poll said; what is rare is dealt with at once.
     fn note(&mut self, event: &Event) {
         match event.token() {
-            HOST_INPUT => self.host.ready.note(event),
-            HOST_OUTPUT => self.host.note_room(),
+            HOST_INPUT => {
+                if let Some(host) = &mut self.host {
+                    host.ready.note(event);
+                }
+            }
+            HOST_OUTPUT => {
+                if let Some(host) = &mut self.host {
+                    host.note_room();
+                }
+            }
             CONSOLE => self.console.note_room(),
             // Looked for in every turn.
             RESULTS => {}
@@ -236,6 +275,11 @@ impl EventLoop {
                     watcher.read(self.now);
                 }
             }
+            token if token.0 >= FIRST_CLIENT => {
+                if let Some(http) = &mut self.http {
+                    http.note(event);
+                }
+            }
             token => self.note_tool(token, event),
         }
     }
@@ -243,7 +287,12 @@ impl EventLoop {
     fn take_signals(&mut self) {
         for signal in self.signals.take() {
             match signal {
-                Signal::Stop(name) => self.hand_in(Input::Stop { reason: name.into() }),
+                Signal::Stop(name) => {
+                    if let Some(http) = &mut self.http {
+                        http.stop();
+                    }
+                    self.hand_in(Input::Stop { reason: name.into() });
+                }
                 Signal::Restart => self.hand_in(Input::Reload { cause: "SIGUSR1 came".into() }),
                 Signal::Child => self.reap(),
             }
@@ -259,22 +308,25 @@ impl EventLoop {
             for connection in self.processes.iter_mut().filter_map(|tool| tool.connection.as_mut()) {
                 connection.flush(registry);
             }
-            self.host.flush(registry);
-            if self.host.closes_now() {
-                self.hand_in(Input::HostLeft(self.host.session));
+            if let Some(host) = &mut self.host {
+                host.flush(registry);
+                if host.closes_now() {
+                    self.hand_in(Input::HostLeft(STDIO));
+                }
             }
+            self.flush_http();
             if self.outputs.is_empty() {
                 break;
             }
         }
-        if let Some(trouble) = self.host.take_trouble() {
+        if let Some(trouble) = self.host.as_mut().and_then(Host::take_trouble) {
             self.console.log(Level::Warning, &trouble);
         }
         let bridge = &self.bridge;
         self.service.tell(self.now, || Condition { health: bridge.health(), reloads: bridge.reloads() });
         self.console.report(self.now);
         self.console.flush(self.poll.registry());
-        self.host_is_slow = is_slow(self.host_is_slow, self.host.waiting(), HOST_QUEUE_HIGH);
+        self.host_is_slow = is_slow(self.host_is_slow, self.waits_for_host(), HOST_QUEUE_HIGH);
         let connections = self.processes.iter().filter_map(|tool| tool.connection.as_ref());
         let waiting = connections.map(|connection| connection.waiting()).max().unwrap_or(0);
         self.tool_is_slow = is_slow(self.tool_is_slow, waiting, TOOL_QUEUE_HIGH);
@@ -284,10 +336,13 @@ impl EventLoop {
         let mut outputs = std::mem::take(&mut self.outputs);
         for output in outputs.drain(..) {
             match output {
-                Output::Host { route, message, .. } if route.session == self.host.session => {
-                    self.host.send(message);
+                Output::Host { route, message, sort } => match &mut self.host {
+                    Some(host) => host.send(message),
+                    None => self.send_over_http(route, message, sort),
+                },
+                Output::Unanswered(route) => {
+                    self.with_http(|http, behind, _| http.server.unanswered(route, behind));
                 }
-                Output::Host { .. } | Output::Unanswered(_) => {}
                 Output::Tool { generation, frame } => {
                     if let Some(connection) =
                         self.tool_process(generation).and_then(|tool| tool.connection.as_mut())
@@ -304,12 +359,18 @@ impl EventLoop {
                 Output::Job(job) => self.pool.submit(Work::Bridge(job)),
                 Output::Log(level, text) => self.console.log(level, &text),
                 Output::Exit => {
+                    self.with_http(|http, behind, _| {
+                        http.stop();
+                        http.server.finish(behind);
+                    });
                     self.ends_by.get_or_insert(self.last_flush());
                 }
             }
         }
-        // Its room is used again.
-        self.outputs = outputs;
+        // Its room is used again, unless a client that is gone has brought more.
+        if self.outputs.is_empty() {
+            self.outputs = outputs;
+        }
     }
 
     /// Until when the host may take its last messages. It could take them all along while running
@@ -321,7 +382,14 @@ impl EventLoop {
 
     /// The bridge is done, and the host has what it shall have or does not take it.
     fn is_done(&self) -> bool {
-        self.ends_by.is_some_and(|end| self.host.waiting() == 0 || end <= self.now)
+        self.ends_by.is_some_and(|end| {
+            end <= self.now || self.waits_for_host() == 0 && self.http.as_ref().is_none_or(Http::is_flushed)
+        })
+    }
+
+    /// Bytes that the host still has to get. What waits for a client over HTTP holds nobody up.
+    fn waits_for_host(&self) -> usize {
+        self.host.as_ref().map_or(0, Host::waiting)
     }
 
     /// Leaves nothing behind: no process, no socket. The few milliseconds until the killed are

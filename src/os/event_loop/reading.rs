@@ -13,11 +13,13 @@ impl EventLoop {
     /// Hands what the host said to the bridge: one buffer full, or a large line's share.
     pub(super) fn read_host(&mut self) {
         let mut budget = READ_BUDGET;
-        while self.host.is_readable() && self.reads_host() && budget > 0 {
-            if self.hand_out_lines() {
+        while budget > 0 {
+            let Some(host) = &self.host else { return };
+            if !host.is_readable() || !self.reads_host(host) || self.hand_out_lines() {
                 break;
             }
-            match self.host.read(self.poll.registry()) {
+            let Some(host) = &mut self.host else { return };
+            match host.read(self.poll.registry()) {
                 Progress::Data(count) => budget = budget.saturating_sub(count),
                 Progress::Blocked => break,
                 Progress::End => {}
@@ -26,18 +28,26 @@ impl EventLoop {
                 break;
             }
         }
-        if self.host.closes_now() {
-            self.hand_in(Input::HostLeft(self.host.session));
+        self.note_host_left();
+    }
+
+    fn note_host_left(&mut self) {
+        if let Some(host) = &mut self.host
+            && host.closes_now()
+        {
+            let session = host.session;
+            self.hand_in(Input::HostLeft(session));
         }
     }
 
     /// Hands out the lines that were read. True if there were any, or if they have to wait.
     fn hand_out_lines(&mut self) -> bool {
+        let Some(host) = &mut self.host else { return false };
         let mut any = false;
-        let session = self.host.session;
+        let session = host.session;
         // Asked for each message: how much waits in the bridge changes with it.
-        while self.bridge.reads_host() || self.host.ready.is_closed() {
-            match self.host.next_line() {
+        while self.bridge.reads_host() || host.ready.is_closed() {
+            match host.next_line() {
                 Some(Arrived::Message(message)) => {
                     let input = Input::Host { route: Route::session(session), message };
                     self.bridge.handle(input, self.now, &mut self.outputs);
@@ -104,11 +114,14 @@ impl EventLoop {
             match done {
                 Done::Bridge(done) => self.hand_in(Input::JobDone(done)),
                 Done::Parsed(session, message) => {
-                    self.host.note_parsed();
-                    self.hand_in(Input::Host { route: Route::session(session), message });
-                    if self.host.closes_now() {
-                        self.hand_in(Input::HostLeft(session));
+                    if let Some(host) = &mut self.host {
+                        host.note_parsed();
                     }
+                    self.hand_in(Input::Host { route: Route::session(session), message });
+                    self.note_host_left();
+                }
+                Done::ParsedBody(connection, message) => {
+                    self.with_http(|http, behind, _| http.server.parsed(connection, message, behind));
                 }
             }
         }

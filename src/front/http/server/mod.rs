@@ -68,8 +68,8 @@ pub trait Backend {
     /// The input schema of a tool, if it is known.
     fn input_schema(&self, tool: &str) -> Option<&str>;
 
-    /// What nobody can guess.
-    fn random(&mut self) -> [u8; 16];
+    /// What nobody can guess, if the system has such a thing.
+    fn random(&mut self) -> Option<[u8; 16]>;
 }
 
 /// What is to be done with a connection, in this order.
@@ -165,6 +165,11 @@ impl Server {
     pub fn set_time(&mut self, now: Instant, wall: Duration) {
         self.now = now;
         self.wall = wall;
+    }
+
+    /// Who decides who may ask.
+    pub fn guard_mut(&mut self) -> &mut Guard {
+        &mut self.guard
     }
 
     /// What is to be done. The room may come back by [`Server::reuse`].
@@ -284,6 +289,13 @@ impl Server {
             }
             Phase::Streaming { session, .. } => self.stopped_listening(session, key),
             Phase::Reading | Phase::Parsing | Phase::Closing => {}
+        }
+    }
+
+    /// A connection that had said nothing yet could not be kept.
+    pub fn forget(&mut self, key: Key) {
+        if let Some(mut connection) = self.connections.remove(key) {
+            self.connection_timers.cancel(key, &mut connection.alarm);
         }
     }
 

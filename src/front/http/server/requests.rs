@@ -167,7 +167,13 @@ impl Server {
                     );
                     return self.refuse(key, 503, &line);
                 }
-                let session = self.open_session(revision, principal, backend);
+                let Some(session) = self.open_session(revision, principal, backend) else {
+                    return self.refuse(
+                        key,
+                        503,
+                        "the system gives no random numbers for the name of a session",
+                    );
+                };
                 self.ask(key, session, Kind::Initialize, false, message, backend);
             }
             Verdict::Session { awaits_answer } => {

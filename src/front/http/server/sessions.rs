@@ -41,15 +41,15 @@ impl Session {
 }
 
 impl Server {
-    /// Begins a session.
+    /// Begins a session. `None`: it can't be given a name that nobody guesses.
     pub(super) fn open_session(
         &mut self,
         revision: Revision,
         principal: Principal,
         backend: &mut dyn Backend,
-    ) -> SessionId {
+    ) -> Option<SessionId> {
         let mut name = String::with_capacity(32);
-        for byte in backend.random() {
+        for byte in backend.random()? {
             // A string takes all.
             let _ = write!(name, "{byte:02x}");
         }
@@ -72,7 +72,7 @@ impl Server {
         }
         self.sessions.insert(id, session);
         self.names.insert(name.into(), id);
-        id
+        Some(id)
     }
 
     /// What a session is called.
