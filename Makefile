@@ -39,6 +39,7 @@ conformance: ## Run the official conformance suite against examples/conformance.
 	sh tests/environments.sh
 	$(CARGO) build --quiet --locked --bin pmcp --example conformance
 	sh tests/conformance/run.sh stdio $(OUT)/debug/pmcp $(OUT)/debug/examples/conformance
+	sh tests/conformance/run.sh http $(OUT)/debug/pmcp $(OUT)/debug/examples/conformance
 
 check: proto-check ## Check format, lints, docs, the generated code, licences.
 	$(CARGO) fmt --check

@@ -218,6 +218,8 @@ mod tests {
             let (era, request) = asked("initialize", &params);
             assert!(era == Era::Handshake && matches!(request, Ok(Request::Initialize(_))), "{meta}");
         }
+        assert_eq!(modern("initialize", "", WHOLE).unwrap_err().code, -32601);
+        assert_eq!(asked("initialize", "{}").1.unwrap_err().code, -32602);
         let params = format!(r#"{{"protocolVersion":"2025-11-25","_meta":{{{WHOLE}}}}}"#);
         let (era, request) = asked("initialize", &params);
         assert!(era.meta().is_some() && matches!(request, Ok(Request::Initialize(_))));
