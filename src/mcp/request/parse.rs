@@ -96,10 +96,9 @@ fn typed_request<'a>(
         "tasks/get" => Request::TaskGet { id: params?.task_id()? },
         "tasks/cancel" => Request::TaskCancel { id: params?.task_id()? },
         // One that does not say what a handshake says is none, and the modern era has no such method.
-        INITIALIZE if is_modern => params?
-            .initialize()
-            .map(Request::Initialize)
-            .map_err(|_| RpcError::method_not_found(method))?,
+        INITIALIZE if is_modern => {
+            params?.initialize().map(Request::Initialize).map_err(|_| RpcError::method_not_found(method))?
+        }
         INITIALIZE => Request::Initialize(params?.initialize()?),
         "server/discover" if is_modern => Request::Discover,
         "subscriptions/listen" if is_modern => {
