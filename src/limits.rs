@@ -263,6 +263,13 @@ pub const OTHER_FILES: u64 = 128;
 /// before it gets the whole.
 pub const HTTP_BODY_FIRST_STEP: usize = 64 * 1024;
 
+/// Default for `--timeout` of `pmcp health`: a container engine that asks every few seconds shall not
+/// wait for one answer until it asks again.
+pub const HEALTH_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// Bytes that `pmcp health` reads of an answer.
+pub const HEALTH_ANSWER_MAX: usize = 16 * 1024;
+
 /// Tools, resources, templates or prompts on one page of a list. Large, because many hosts never
 /// ask for the second page.
 pub const PAGE_MAX: usize = 1000;

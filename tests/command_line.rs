@@ -48,7 +48,8 @@ fn a_wrong_command_line_is_one_line_and_code_2() {
         ("run Cargo.toml --runtime cat --socket Cargo.toml", "Cargo.toml exists and is not a socket"),
         // Nobody may make files there, not even root.
         ("dev Cargo.toml --runtime cat --socket /sys/s", "--socket: /sys/s can't be used: "),
-        ("help nothing", "run, dev and doctor"),
+        ("help nothing", "run, dev, doctor and health"),
+        ("health https://localhost", "TLS"),
     ] {
         let words: Vec<&str> = line.split_whitespace().collect();
         let output = run(&words);

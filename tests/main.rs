@@ -19,6 +19,8 @@ mod calls;
 mod cancel;
 /// `pmcp dev`: a change of the file is a new tool process.
 mod dev;
+/// `pmcp health`.
+mod health;
 /// How a tool file is started, and built; the doctor.
 mod launch;
 /// The handshake, ping, and the rules of JSON-RPC.

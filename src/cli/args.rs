@@ -10,10 +10,11 @@ use lexopt::{Arg, Parser, ValueExt};
 use crate::bridge::ReloadMode;
 use crate::cli::access::{self, Access};
 use crate::cli::flag::Flag;
+use crate::cli::health::{self, Target};
 use crate::cli::help::Topic;
 use crate::cli::network::{self, Network};
 use crate::cli::{quantity, suggest};
-use crate::limits::FLAG_POLL_MIN;
+use crate::limits::{FLAG_POLL_MIN, HEALTH_TIMEOUT};
 use crate::log::{self, Level};
 
 /// What is to be done.
@@ -27,6 +28,8 @@ pub enum Command {
     Serve(Box<Serve>),
     /// Tell what would become of a file.
     Doctor(Box<Serve>, Format),
+    /// Ask one that serves how it is, and wait so long for the answer.
+    Health(Target, Duration),
 }
 
 /// How `pmcp doctor` tells it.
@@ -122,6 +125,7 @@ pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Command, Strin
             Some("run") => serve(&mut parser, Topic::Run),
             Some("dev") => serve(&mut parser, Topic::Dev),
             Some("doctor") => serve(&mut parser, Topic::Doctor),
+            Some("health") => health(&mut parser),
             Some("help") => help(&mut parser),
             _ => Err(unknown_command(&command.to_string_lossy())),
         },
@@ -152,7 +156,7 @@ fn help(parser: &mut Parser) -> Result<Command, String> {
                     let hint = did_you_mean(
                         suggest::nearest(&topic, &names),
                         "",
-                        "the topics are run, dev and doctor",
+                        "the topics are run, dev, doctor and health",
                     );
                     Err(format!("no help about \"{topic}\"; {hint}"))
                 }
@@ -160,6 +164,28 @@ fn help(parser: &mut Parser) -> Result<Command, String> {
         }
         Some(arg) => Err(unknown_flag(&known(&arg, &[]).1, &[Flag::Help], "pmcp --help")),
     }
+}
+
+/// `pmcp health [URL]`
+fn health(parser: &mut Parser) -> Result<Command, String> {
+    let mut target = None;
+    let mut timeout = HEALTH_TIMEOUT;
+    while let Some(arg) = next(parser)? {
+        match known(&arg, &Flag::HEALTH) {
+            (Some(Flag::Help), _) => return Ok(Command::Help(Topic::Health)),
+            (Some(Flag::Version), _) => return Ok(Command::Version),
+            (Some(flag), _) => timeout = read(parser, flag, bound)?,
+            (None, typed) if matches!(arg, Arg::Value(_)) => {
+                let understood =
+                    health::target(&typed).map_err(|problem| format!("\"{typed}\" {problem}"))?;
+                if target.replace(understood).is_some() {
+                    return Err("one URL is asked at a time; see pmcp health --help".into());
+                }
+            }
+            (None, typed) => return Err(unknown_flag(&typed, &Flag::HEALTH, "pmcp health --help")),
+        }
+    }
+    Ok(Command::Health(target.unwrap_or_default(), timeout))
 }
 
 /// `pmcp run FILE …`, `pmcp dev FILE …` and `pmcp doctor FILE …`, or `-- COMMAND …` instead of the
@@ -207,6 +233,8 @@ fn serve(parser: &mut Parser, topic: Topic) -> Result<Command, String> {
             Flag::Instructions => typed.instructions = Some(path(parser, flag)?),
             Flag::MaxMessage => typed.message_max = Some(read(parser, flag, quantity::size)?),
             Flag::BuildTimeout => typed.build_timeout = Some(read(parser, flag, bound)?),
+            // Of another command.
+            Flag::Timeout => {}
             Flag::Format => format = read(parser, flag, format_of)?,
             Flag::StartTimeout => typed.start_timeout = Some(read(parser, flag, bound)?),
             Flag::CallTimeout => typed.call_timeout = Some(read(parser, flag, bound)?),
@@ -293,8 +321,8 @@ fn unknown_command(typed: &str) -> String {
     if typed.contains(['.', '/']) {
         return format!("\"{typed}\" is not a command; did you mean pmcp run {typed}?");
     }
-    let nearest = suggest::nearest(typed, &["run", "dev", "doctor", "help", "--help", "--version"]);
-    let hint = did_you_mean(nearest, "", "the commands are run, dev, doctor and help");
+    let nearest = suggest::nearest(typed, &["run", "dev", "doctor", "health", "help", "--help", "--version"]);
+    let hint = did_you_mean(nearest, "", "the commands are run, dev, doctor, health and help");
     format!("\"{typed}\" is not a command; {hint}")
 }
 

@@ -121,6 +121,17 @@ fn the_doctor_takes_what_is_about_the_start() {
 }
 
 #[test]
+fn health_takes_whom_to_ask() {
+    let default = Target::default();
+    assert_eq!(typed("health"), Ok(Command::Health(default, HEALTH_TIMEOUT)));
+    let target = health::target("unix:/s").expect("a target");
+    let asked = Command::Health(target, Duration::from_secs(1));
+    for line in ["health unix:/s --timeout 1s", "health --timeout=1s unix:/s"] {
+        assert_eq!(typed(line).as_ref(), Ok(&asked), "{line}");
+    }
+}
+
+#[test]
 fn the_last_flag_holds() {
     assert_eq!(served("run f -v -q").log_level, Some(Level::Error));
     assert_eq!(served("run f -q --log-level debug").log_level, Some(Level::Debug));
@@ -138,6 +149,8 @@ fn help_and_version_from_everywhere() {
         ("help doctor", Topic::Doctor),
         ("doctor -h", Topic::Doctor),
         ("help dev", Topic::Dev),
+        ("help health", Topic::Health),
+        ("health -h", Topic::Health),
         ("run -h", Topic::Run),
         ("run no-such-file.py --help", Topic::Run),
         ("dev --grace 1s --help", Topic::Dev),
@@ -154,7 +167,7 @@ fn what_is_wrong_and_what_was_meant() {
     for (line, problem) in [
         ("", "no command; try pmcp run FILE, or pmcp help"),
         ("rum f.py", "\"rum\" is not a command; did you mean run?"),
-        ("develop", "\"develop\" is not a command; the commands are run, dev, doctor and help"),
+        ("develop", "\"develop\" is not a command; the commands are run, dev, doctor, health and help"),
         ("version", "\"version\" is not a command; did you mean --version?"),
         ("server.py", "\"server.py\" is not a command; did you mean pmcp run server.py?"),
         ("--halp", "unknown flag --halp; did you mean --help?"),
@@ -192,8 +205,12 @@ fn what_is_wrong_and_what_was_meant() {
             "run f.py --log-level 3",
             "--log-level: \"3\" is not a level; they are error, warning, info and debug",
         ),
+        ("health nowhere:x", "\"nowhere:x\" is neither http://HOST:PORT/PATH nor unix:FILE:/PATH"),
+        ("health a b", "one URL is asked at a time; see pmcp health --help"),
+        ("health --timeout 0s", "--timeout: \"0s\" leaves no time at all"),
+        ("health --timout 1s", "unknown flag --timout; did you mean --timeout?"),
         ("help rnu", "no help about \"rnu\"; did you mean run?"),
-        ("help everything", "no help about \"everything\"; the topics are run, dev and doctor"),
+        ("help everything", "no help about \"everything\"; the topics are run, dev, doctor and health"),
         ("help --verbose", "unknown flag --verbose; see pmcp --help"),
     ] {
         let said = typed(line).err().unwrap_or_else(|| "Ok".into());

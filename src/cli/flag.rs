@@ -1,6 +1,7 @@
 //! The flags of the command line: which there are, how they are spelled, whose they are.
 
-/// The flags. Only what is in [`Flag::ALL`] (or in [`Flag::DOCTOR`]) can be parsed.
+/// The flags. Only what is in [`Flag::ALL`] (or in [`Flag::DOCTOR`] or
+/// [`Flag::HEALTH`]) can be parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flag {
     /// Which command starts the file.
@@ -85,6 +86,8 @@ pub enum Flag {
     Rate,
     /// How many requests are worked on at once.
     MaxInFlight,
+    /// How long `pmcp health` waits.
+    Timeout,
     /// How `pmcp doctor` tells what it found.
     Format,
     /// The least important lines shown.
@@ -114,6 +117,9 @@ impl Flag {
         Flag::Help,
         Flag::Version,
     ];
+
+    /// Those of `health`.
+    pub const HEALTH: [Flag; 3] = [Flag::Timeout, Flag::Help, Flag::Version];
 
     /// Those of `run` and `dev`.
     pub const ALL: [Flag; 47] = [
@@ -182,6 +188,7 @@ impl Flag {
             Flag::Instructions => "instructions",
             Flag::MaxMessage => "max-message",
             Flag::BuildTimeout => "build-timeout",
+            Flag::Timeout => "timeout",
             Flag::Format => "format",
             Flag::StartTimeout => "start-timeout",
             Flag::CallTimeout => "call-timeout",
@@ -259,7 +266,8 @@ impl Flag {
             | Flag::CancelGrace
             | Flag::Grace
             | Flag::Drain
-            | Flag::Poll => Some("TIME"),
+            | Flag::Poll
+            | Flag::Timeout => Some("TIME"),
             Flag::Watch | Flag::Ignore => Some("GLOB"),
             Flag::LogLevel => Some("LEVEL"),
             Flag::Auth => Some("SCHEME:VAR"),

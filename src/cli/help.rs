@@ -11,12 +11,14 @@ pub enum Topic {
     Dev,
     /// `pmcp doctor`.
     Doctor,
+    /// `pmcp health`.
+    Health,
 }
 
 impl Topic {
     /// The topics that `pmcp help` takes, by name.
-    pub const NAMED: [(&str, Topic); 3] =
-        [("run", Topic::Run), ("dev", Topic::Dev), ("doctor", Topic::Doctor)];
+    pub const NAMED: [(&str, Topic); 4] =
+        [("run", Topic::Run), ("dev", Topic::Dev), ("doctor", Topic::Doctor), ("health", Topic::Health)];
 
     /// The whole text, with its last newline.
     pub const fn text(self) -> &'static str {
@@ -25,6 +27,7 @@ impl Topic {
             Topic::Run => include_str!("help/run.txt"),
             Topic::Dev => include_str!("help/dev.txt"),
             Topic::Doctor => include_str!("help/doctor.txt"),
+            Topic::Health => include_str!("help/health.txt"),
         }
     }
 }
@@ -65,14 +68,18 @@ mod tests {
         assert_eq!(mentioned(Topic::Run.text()), spelled(&of_run));
         assert_eq!(mentioned(Topic::Dev.text()), spelled(&Flag::ALL));
         assert_eq!(mentioned(Topic::Doctor.text()), spelled(&Flag::DOCTOR));
+        assert_eq!(mentioned(Topic::Health.text()), spelled(&Flag::HEALTH));
         assert_eq!(mentioned(Topic::Pmcp.text()), spelled(&[Flag::Help, Flag::Version]));
     }
 
     #[test]
     fn a_flag_that_takes_a_value_names_it_and_a_switch_does_not() {
-        for (topic, flags) in
-            [(Topic::Run, &Flag::ALL[..]), (Topic::Dev, &Flag::ALL), (Topic::Doctor, &Flag::DOCTOR)]
-        {
+        for (topic, flags) in [
+            (Topic::Run, &Flag::ALL[..]),
+            (Topic::Dev, &Flag::ALL),
+            (Topic::Doctor, &Flag::DOCTOR),
+            (Topic::Health, &Flag::HEALTH),
+        ] {
             for &flag in flags.iter().filter(|flag| topic == Topic::Dev || !Flag::DEV.contains(flag)) {
                 let spelling = format!("--{}", flag.long());
                 let line = topic.text().lines().find(|line| line.contains(&spelling)).expect("a line");
@@ -114,6 +121,11 @@ mod tests {
             assert_eq!(access::in_flight(default_of(text, "max-in-flight")), Ok(limits::IN_FLIGHT));
             assert_eq!(default_of(text, "server-version"), crate::cli::settings::SERVER_VERSION);
         }
+        assert_eq!(
+            quantity::duration(default_of(Topic::Health.text(), "timeout")),
+            Ok(limits::HEALTH_TIMEOUT)
+        );
+        assert!(Topic::Health.text().contains(&format!("(default 127.0.0.1:{})", limits::HTTP_PORT)));
         assert_eq!(quantity::duration(default_of(Topic::Dev.text(), "poll")), Ok(limits::POLL));
         assert_eq!(default_of(Topic::Run.text(), "log-level"), args::log_level_default(false).as_str());
         assert_eq!(default_of(Topic::Dev.text(), "log-level"), args::log_level_default(true).as_str());
@@ -121,7 +133,7 @@ mod tests {
 
     #[test]
     fn a_text_fits_a_terminal_and_gives_an_example() {
-        for topic in [Topic::Pmcp, Topic::Run, Topic::Dev, Topic::Doctor] {
+        for topic in [Topic::Pmcp, Topic::Run, Topic::Dev, Topic::Doctor, Topic::Health] {
             let text = topic.text();
             assert!(text.lines().all(|line| line.chars().count() <= 80), "{topic:?}");
             assert!(text.contains("\nExample:\n") && text.ends_with('\n'), "{topic:?}");

@@ -3,8 +3,8 @@
 //! What lives here: the commands ([`args`]) and flags ([`flag`]), what they mean ([`settings`]
 //! and, over HTTP, [`network`] and [`access`]),
 //! how a file becomes a command line ([`runtime`]), which folder is its project ([`project`]) and
-//! what is watched of it ([`watched`]), the help texts ([`help`]), and what a person asks when
-//! nothing works ([`doctor`]). What does not: anything that happens once the bridge runs. Imports:
+//! what is watched of it ([`watched`]), the help texts ([`help`]), what a person asks when
+//! nothing works ([`doctor`]), and what a machine asks all the time ([`health`]). What does not: anything that happens once the bridge runs. Imports:
 //! everything below.
 //!
 //! Two stages: [`args::parse`] turns words into a [`args::Command`] and touches nothing;
@@ -15,6 +15,7 @@ pub mod access;
 pub mod args;
 pub mod doctor;
 pub mod flag;
+pub mod health;
 pub mod help;
 pub mod network;
 pub mod project;
@@ -45,6 +46,7 @@ pub fn main() -> ExitCode {
         Command::Help(topic) => show(topic.text()),
         Command::Version => show(concat!("pmcp ", env!("CARGO_PKG_VERSION"), "\n")),
         Command::Doctor(typed, format) => doctor::examine(*typed, format),
+        Command::Health(target, timeout) => health::ask(&target, timeout),
         Command::Serve(typed) => {
             let format = typed.log_format;
             let made = runtime::Environment::of_process().and_then(|here| settings::make(*typed, &here));

@@ -23,6 +23,7 @@ mod console;
 mod descendants;
 mod environment;
 mod event_loop;
+pub mod fetch;
 mod fresh_file;
 mod gate;
 mod host;
