@@ -495,6 +495,12 @@ pub const METRICS_TOOL_NAME_MAX: usize = 128;
 /// have their own.
 pub const METRICS_CODES_MAX: usize = 32;
 
+/// Largest file with a certificate and those that lead to a root, or with a private key.
+pub const TLS_FILE_MAX: u64 = 256 * 1024;
+
+/// What is encrypted for a client before it has gone: a few records of TLS, of 16 KiB each.
+pub const TLS_WRITE_BUFFER: usize = 64 * 1024;
+
 /// Worker threads; with the loop that makes three threads at most.
 pub const WORKERS: usize = 2;
 

@@ -9,6 +9,8 @@
 /// What the tests stand on.
 mod support;
 
+/// Who may ask over HTTP.
+mod access;
 /// What either side should never send.
 mod bad_input;
 /// One tool file, hosts of both eras.
@@ -57,6 +59,9 @@ mod sdk_vectors;
 mod shutdown;
 /// Signatures of access tokens.
 mod signatures;
+/// TLS.
+#[cfg(feature = "tls")]
+mod tls;
 /// Which tools are offered, and what the host hears of changes.
 mod tool_list;
 /// Large results on their way from the tool process.

@@ -1,14 +1,16 @@
 //! Access tokens of an issuer that is not ours: two Python libraries sign, we judge.
 
 use std::process::Command;
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use pmcp_bridge::front::oauth::keys::Keys;
 use pmcp_bridge::front::oauth::resource::Resource;
 use pmcp_bridge::front::oauth::{self, token::Fault};
 
+use crate::access::{Server, serve_in};
 use crate::support::dir::Dir;
-use crate::support::environment;
+use crate::support::{environment, eventually};
 
 /// A token and the status that it must get.
 struct Case {
@@ -58,4 +60,98 @@ fn tokens_of_other_libraries() {
         seen[[200, 401, 403].iter().position(|known| known == status).expect("a known status")] += 1;
     }
     assert!(seen[0] >= 14 && seen[1] >= 45 && seen[2] >= 2, "{seen:?}");
+}
+
+const FLAGS: [&str; 9] = [
+    "--oauth-issuer",
+    "https://login.example.com",
+    "--oauth-audience",
+    "https://mcp.example.com/mcp",
+    "--oauth-jwks",
+    "jwks",
+    "--oauth-scope",
+    "mcp:use",
+    "-v",
+];
+
+fn initialize(server: &Server, token: &str) -> crate::support::served::Response {
+    server.initialize(&[("Authorization", &format!("Bearer {token}"))])
+}
+
+#[test]
+fn every_token_gets_its_status_and_none_is_told_to_anybody() {
+    let dir = Arc::new(Dir::new());
+    let Some(cases) = issue(&dir) else { return };
+    let server = serve_in(Arc::clone(&dir), &FLAGS, &[]);
+    let metadata = "https://mcp.example.com/.well-known/oauth-protected-resource/mcp";
+    for Case { what, status, token } in &cases {
+        for _ in 0..2 {
+            let response = initialize(&server, token);
+            assert_eq!(u64::from(response.status), *status, "{what}: {response:?}");
+            let error = match status {
+                200 => continue,
+                403 => "error=\"insufficient_scope\"",
+                _ => "error=\"invalid_token\"",
+            };
+            let challenge = response.one("www-authenticate");
+            assert!(challenge.contains(error), "{what}: {challenge}");
+            assert!(challenge.contains(&format!("resource_metadata=\"{metadata}\"")), "{what}: {challenge}");
+            assert!(challenge.contains("scope=\"mcp:use\""), "{what}: {challenge}");
+        }
+    }
+    let bare = server.initialize(&[]);
+    assert_eq!(bare.status, 401);
+    assert!(!bare.one("www-authenticate").contains("error"), "{bare:?}");
+    for path in ["", "/mcp"] {
+        let document = server.ask(&format!("GET /.well-known/oauth-protected-resource{path}"), &[], "");
+        assert_eq!((document.status, document.one("content-type")), (200, "application/json"));
+        let document: serde_json::Value = serde_json::from_str(&document.body).expect("JSON");
+        assert_eq!(document["resource"], "https://mcp.example.com/mcp");
+        assert_eq!(document["authorization_servers"][0], "https://login.example.com");
+        assert_eq!(document["scopes_supported"][0], "mcp:use");
+    }
+    // A token in the URL is none, and nothing of any is shown.
+    let query = server.ask(&format!("GET /mcp?access_token={}", cases[0].token), &[], "");
+    assert_eq!(query.status, 401);
+    let said = server.stderr();
+    for Case { token, .. } in &cases {
+        let signature = token.rsplit('.').find(|part| !part.is_empty()).expect("a part");
+        assert!(!said.contains(signature), "{said}");
+    }
+}
+
+#[test]
+fn a_change_of_the_keys_holds_without_a_restart() {
+    let dir = Arc::new(Dir::new());
+    let Some(before) = issue(&dir) else { return };
+    let server = serve_in(Arc::clone(&dir), &FLAGS, &[]);
+    assert_eq!(initialize(&server, &before[0].token).status, 200);
+    dir.write("jwks", "{\"keys\": [");
+    eventually("the broken file is told", || {
+        assert_eq!(initialize(&server, &before[0].token).status, 200, "the keys before it stay");
+        server.stderr().contains("jwks is not a JWK set")
+    });
+    let after = issue(&dir).expect("the issuer");
+    eventually("the new keys hold", || initialize(&server, &after[0].token).status == 200);
+    assert_eq!(initialize(&server, &before[0].token).status, 401, "those before do not");
+}
+
+#[test]
+fn a_session_belongs_to_who_made_it() {
+    let dir = Arc::new(Dir::new());
+    let Some(cases) = issue(&dir) else { return };
+    let server = serve_in(Arc::clone(&dir), &FLAGS, &[]);
+    let of = |what: &str| {
+        let case = cases.iter().find(|case| case.what == what).expect("a case");
+        format!("Bearer {}", case.token)
+    };
+    // Two tokens of one person, and one of a client of its own.
+    let [ada, again, worker] = [of("PyJWT p-256"), of("joserfc ed25519"), of("a client of its own")];
+    let begun = server.initialize(&[("Authorization", &ada)]);
+    let session = begun.one("mcp-session-id").to_string();
+    let ping = "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\"}";
+    for (token, status) in [(&ada, 200), (&again, 200), (&worker, 404)] {
+        let headers = [("Authorization", token.as_str()), ("Mcp-Session-Id", &session)];
+        assert_eq!(server.ask("POST /mcp", &headers, ping).status, status);
+    }
 }

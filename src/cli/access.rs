@@ -11,7 +11,7 @@ use crate::front::http::guard::rate::Rate;
 use crate::front::http::guard::secret::{Scheme, Secret};
 use crate::front::oauth::{self, keys::Keys, resource::Resource};
 use crate::limits::{FLAG_RATE_MAX, IN_FLIGHT, JWKS_MAX};
-use crate::os::{self, Admission};
+use crate::os::{self, Admission, TlsFiles};
 
 /// The flags, as typed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -34,6 +34,10 @@ pub struct Access {
     pub jwks: Option<PathBuf>,
     /// `--oauth-scope`, each
     pub scopes: Vec<String>,
+    /// `--tls-cert`
+    pub certificate: Option<PathBuf>,
+    /// `--tls-key`
+    pub tls_key: Option<PathBuf>,
     /// `--rate`
     pub rate: Option<Rate>,
     /// `--max-in-flight`
@@ -64,6 +68,8 @@ impl Access {
             (Flag::OauthAudience, !self.audiences.is_empty()),
             (Flag::OauthJwks, self.jwks.is_some()),
             (Flag::OauthScope, !self.scopes.is_empty()),
+            (Flag::TlsCert, self.certificate.is_some()),
+            (Flag::TlsKey, self.tls_key.is_some()),
             (Flag::Rate, self.rate.is_some()),
             (Flag::MaxInFlight, self.in_flight_max.is_some()),
         ];
@@ -115,7 +121,21 @@ impl Access {
             rate: self.rate,
             in_flight_max: self.in_flight_max.unwrap_or(IN_FLIGHT),
         };
-        Ok(Admission { rules, keys: self.jwks.as_ref().map(|path| folder.join(path)) })
+        let keys = self.jwks.as_ref().map(|path| folder.join(path));
+        Ok(Admission { rules, keys, tls: self.tls(folder)? })
+    }
+
+    /// `--tls-…`: both, or neither.
+    fn tls(&self, folder: &Path) -> Result<Option<TlsFiles>, String> {
+        let files = match (&self.certificate, &self.tls_key) {
+            (None, None) => return Ok(None),
+            (Some(certificate), Some(key)) => {
+                TlsFiles { certificate: folder.join(certificate), key: folder.join(key) }
+            }
+            _ => return Err("TLS needs --tls-cert FILE and --tls-key FILE, both".into()),
+        };
+        files.check().map_err(|problem| format!("--tls-cert, --tls-key: {problem}"))?;
+        Ok(Some(files))
     }
 
     /// `--auth`
@@ -356,5 +376,26 @@ mod tests {
         }
         folder.remove("jwks");
         assert!(problem(&whole, Reach::Loopback).contains("can't be read"));
+    }
+
+    #[test]
+    fn tls_needs_both_of_its_files() {
+        let file = |name: &str| Some(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/tls").join(name));
+        let typed = |certificate: Option<PathBuf>, tls_key: Option<PathBuf>| {
+            let access = Access { certificate, tls_key, ..Access::default() };
+            settle(&access, Reach::Loopback).map(|admission| admission.tls.is_some())
+        };
+        assert_eq!(typed(None, None), Ok(false));
+        assert!(typed(file("localhost.crt"), None).unwrap_err().contains("both"));
+        assert!(typed(None, file("localhost.key")).unwrap_err().contains("both"));
+        let both = typed(file("localhost.crt"), file("localhost.key"));
+        if cfg!(feature = "tls") {
+            assert_eq!(both, Ok(true));
+            let swapped = typed(file("localhost.key"), file("localhost.crt")).unwrap_err();
+            assert!(swapped.starts_with("--tls-cert") && swapped.contains("no certificate"), "{swapped}");
+        } else {
+            let problem = both.unwrap_err();
+            assert!(problem.contains("no TLS") && problem.contains("reverse proxy"), "{problem}");
+        }
     }
 }

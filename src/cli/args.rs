@@ -265,6 +265,8 @@ fn serve(parser: &mut Parser, topic: Topic) -> Result<Command, String> {
             Flag::OauthAudience => typed.access.audiences.push(text(parser, flag)?),
             Flag::OauthJwks => typed.access.jwks = Some(path(parser, flag)?),
             Flag::OauthScope => typed.access.scopes.push(text(parser, flag)?),
+            Flag::TlsCert => typed.access.certificate = Some(path(parser, flag)?),
+            Flag::TlsKey => typed.access.tls_key = Some(path(parser, flag)?),
             Flag::Rate => typed.access.rate = Some(read(parser, flag, access::rate)?),
             Flag::MaxInFlight => typed.access.in_flight_max = Some(read(parser, flag, access::in_flight)?),
             Flag::LogLevel => typed.log_level = Some(read(parser, flag, level)?),

@@ -24,7 +24,7 @@ fn all_flags_before_and_behind_the_file() {
         --state-key-env K --grace 0 --hot-reload graceful \
         --drain 1m --watch *.sql --watch x/ --ignore y --poll 1s --transport sse --listen unix:s --listen [::1]:5 --port 6 --connections-max 10 --sessions-max 11 --session-idle 12s --stream-time 13s --log-level info --log-format json \
         --auth token:T --auth apikey:K --allow-host h:1 --allow-origin https://o --proxy 10.0.0.0/8 --rate 5/s --max-in-flight 9 \
-        --oauth-issuer https://i --oauth-audience https://a --oauth-jwks k --oauth-scope s --oauth-scope t";
+        --oauth-issuer https://i --oauth-audience https://a --oauth-jwks k --oauth-scope s --oauth-scope t --tls-cert c --tls-key d";
     let expected = Serve {
         dev: true,
         file: "f.py".into(),
@@ -65,6 +65,8 @@ fn all_flags_before_and_behind_the_file() {
             audiences: vec!["https://a".into()],
             jwks: Some("k".into()),
             scopes: vec!["s".into(), "t".into()],
+            certificate: Some("c".into()),
+            tls_key: Some("d".into()),
         },
         network: Network {
             transport: Some(Transport::Http),

@@ -82,6 +82,10 @@ pub enum Flag {
     OauthJwks,
     /// What they must allow.
     OauthScope,
+    /// The certificate for TLS.
+    TlsCert,
+    /// Its private key.
+    TlsKey,
     /// How often one caller may ask.
     Rate,
     /// How many requests are worked on at once.
@@ -122,7 +126,7 @@ impl Flag {
     pub const HEALTH: [Flag; 3] = [Flag::Timeout, Flag::Help, Flag::Version];
 
     /// Those of `run` and `dev`.
-    pub const ALL: [Flag; 47] = [
+    pub const ALL: [Flag; 49] = [
         Flag::Runtime,
         Flag::Cwd,
         Flag::Env,
@@ -162,6 +166,8 @@ impl Flag {
         Flag::OauthAudience,
         Flag::OauthJwks,
         Flag::OauthScope,
+        Flag::TlsCert,
+        Flag::TlsKey,
         Flag::Rate,
         Flag::MaxInFlight,
         Flag::LogLevel,
@@ -219,6 +225,8 @@ impl Flag {
             Flag::OauthAudience => "oauth-audience",
             Flag::OauthJwks => "oauth-jwks",
             Flag::OauthScope => "oauth-scope",
+            Flag::TlsCert => "tls-cert",
+            Flag::TlsKey => "tls-key",
             Flag::Rate => "rate",
             Flag::MaxInFlight => "max-in-flight",
             Flag::LogLevel => "log-level",
@@ -254,7 +262,9 @@ impl Flag {
             Flag::Port | Flag::ConnectionsMax | Flag::SessionsMax => Some("N"),
             Flag::SessionIdle | Flag::StreamTime => Some("TIME"),
             Flag::ServerVersion => Some("V"),
-            Flag::Instructions | Flag::EnvFile | Flag::OauthJwks => Some("FILE"),
+            Flag::Instructions | Flag::EnvFile | Flag::OauthJwks | Flag::TlsCert | Flag::TlsKey => {
+                Some("FILE")
+            }
             Flag::MaxMessage => Some("SIZE"),
             Flag::HotReload => Some("MODE"),
             Flag::TasksMax => Some("N"),

@@ -17,15 +17,23 @@ type Stamp = (u64, u64, u64, i128, i128);
 pub(super) struct FreshFile {
     path: PathBuf,
     size_max: u64,
-    /// When it was last looked at, and how it was; an error is one that was told.
-    seen: Option<(Instant, Result<Stamp, io::ErrorKind>)>,
+    /// How it was when it was last looked at; an error is one that was told.
+    seen: Option<Result<Stamp, io::ErrorKind>>,
+    /// When that was.
+    looked: Option<Instant>,
 }
 
 impl FreshFile {
     /// A file that counts as changed at the first look, so that nothing is missed between a first
     /// reading and that.
     pub(super) fn new(path: PathBuf, size_max: u64) -> Self {
-        Self { path, size_max, seen: None }
+        Self { path, size_max, seen: None, looked: None }
+    }
+
+    /// The same file, for who reads it right after this: as it is now, it is no news.
+    pub(super) fn noted(mut self) -> Self {
+        self.seen = Some(stamp(&self.path).map_err(|error| error.kind()));
+        self
     }
 
     /// Where it is.
@@ -36,26 +44,25 @@ impl FreshFile {
     /// Its bytes, if they may have changed since the last look. One that can't be read is told
     /// once, until something about it changes.
     pub(super) fn news(&mut self, now: Instant) -> Option<io::Result<Vec<u8>>> {
-        if let Some((at, _)) = &self.seen
-            && now < *at + FILE_LOOK
-        {
+        if self.looked.is_some_and(|at| now < at + FILE_LOOK) {
             return None;
         }
+        self.looked = Some(now);
         // The stamp first: what is written while we read differs from it at the next look.
-        let stamp = fs::metadata(&self.path).map(|data| stamp(&data));
-        let seen = stamp.as_ref().map(|stamp| *stamp).map_err(io::Error::kind);
-        let before = self.seen.replace((now, seen));
-        if before.is_some_and(|(_, before)| before == seen) {
+        let stamp = stamp(&self.path);
+        let seen = Some(stamp.as_ref().map(|stamp| *stamp).map_err(io::Error::kind));
+        if std::mem::replace(&mut self.seen, seen) == seen {
             return None;
         }
         Some(stamp.and_then(|_| read(&self.path, self.size_max)))
     }
 }
 
-fn stamp(data: &fs::Metadata) -> Stamp {
+fn stamp(path: &Path) -> io::Result<Stamp> {
+    let data = fs::metadata(path)?;
     let at = |seconds: i64, nanoseconds: i64| i128::from(seconds) * 1_000_000_000 + i128::from(nanoseconds);
     let modified = at(data.mtime(), data.mtime_nsec());
-    (data.dev(), data.ino(), data.len(), modified, at(data.ctime(), data.ctime_nsec()))
+    Ok((data.dev(), data.ino(), data.len(), modified, at(data.ctime(), data.ctime_nsec())))
 }
 
 /// Reads a file, not more of it than this, and nothing but a file.
@@ -123,6 +130,10 @@ mod tests {
         assert_eq!(text(file.news(later(5))), Some(Ok("three".into())));
         fs::write(&path, "larger than ten").expect("a file");
         assert_eq!(text(file.news(later(6))), Some(Err(io::ErrorKind::FileTooLarge)));
+        let mut file = FreshFile::new(path.clone(), 10).noted();
+        fs::write(&path, "four").expect("a file");
+        assert_eq!(text(file.news(start)), Some(Ok("four".into())));
+        assert_eq!(text(FreshFile::new(path, 10).noted().news(start)), None);
     }
 
     #[test]

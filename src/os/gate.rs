@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use super::fresh_file::FreshFile;
+use super::tls::Identity;
 use crate::front::http::guard::{Guard, Rules};
 use crate::front::oauth::keys::Keys;
 use crate::limits::JWKS_MAX;
@@ -16,6 +17,27 @@ pub struct Admission {
     pub rules: Rules,
     /// `--oauth-jwks`: read again when it changes.
     pub keys: Option<PathBuf>,
+    /// `--tls-cert` and `--tls-key`: TCP clients speak TLS.
+    pub tls: Option<TlsFiles>,
+}
+
+/// What TCP clients are answered with in TLS; read again when one of them changes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TlsFiles {
+    /// The certificate in PEM, perhaps with those that lead to a root behind it.
+    pub certificate: PathBuf,
+    /// Its private key in PEM.
+    pub key: PathBuf,
+}
+
+impl TlsFiles {
+    /// Whether they can be used.
+    ///
+    /// # Errors
+    /// A sentence that says which of them can't, or that this build has no TLS.
+    pub fn check(&self) -> Result<(), String> {
+        Identity::open(self).map(drop)
+    }
 }
 
 /// Brings a guard the keys that it goes by.

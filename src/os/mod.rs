@@ -36,12 +36,14 @@ mod service;
 mod signals;
 mod stdio;
 mod sys;
+#[cfg_attr(not(feature = "tls"), path = "no_tls.rs")]
+mod tls;
 mod tool_process;
 mod tool_socket;
 mod watch;
 
 pub use fresh_file::read as read_file;
-pub use gate::Admission;
+pub use gate::{Admission, TlsFiles};
 #[cfg(target_env = "musl")]
 pub use sys::Allocator;
 

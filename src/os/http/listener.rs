@@ -25,16 +25,20 @@ pub(in crate::os) struct Listener {
 
 #[derive(Debug)]
 enum Kind {
-    Tcp(TcpListener),
+    /// With the scheme that clients use.
+    Tcp(TcpListener, &'static str),
     Unix(UnixListener, PathBuf),
 }
 
 impl Listener {
     /// Listens. The error names the address.
-    pub(super) fn bind(address: &Address, registry: &Registry, token: Token) -> io::Result<Self> {
+    pub(super) fn bind(address: &Address, tls: bool, registry: &Registry, token: Token) -> io::Result<Self> {
         let named = |error: io::Error| io::Error::new(error.kind(), format!("{address}: {error}"));
         let mut kind = match address {
-            Address::Tcp(address) => Kind::Tcp(TcpListener::bind(*address).map_err(named)?),
+            Address::Tcp(address) => {
+                let scheme = if tls { "https" } else { "http" };
+                Kind::Tcp(TcpListener::bind(*address).map_err(named)?, scheme)
+            }
             Address::Unix(path) => {
                 tool_socket::make_way(path)?;
                 let listener = UnixListener::bind(path).map_err(named)?;
@@ -44,7 +48,7 @@ impl Listener {
             }
         };
         let source: &mut dyn Source = match &mut kind {
-            Kind::Tcp(listener) => listener,
+            Kind::Tcp(listener, _) => listener,
             Kind::Unix(listener, _) => listener,
         };
         registry.register(source, token, Interest::READABLE).map_err(named)?;
@@ -54,7 +58,7 @@ impl Listener {
     /// The next client; `WouldBlock` if there is none.
     pub(super) fn accept(&self) -> io::Result<(Stream, Peer)> {
         match &self.kind {
-            Kind::Tcp(listener) => {
+            Kind::Tcp(listener, _) => {
                 let (stream, address) = listener.accept()?;
                 // A response is written at once and shall not wait for the acknowledgement of another.
                 stream.set_nodelay(true)?;
@@ -69,8 +73,8 @@ impl fmt::Display for Listener {
     /// As a client has to be told.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.kind {
-            Kind::Tcp(listener) => match listener.local_addr() {
-                Ok(address) => write!(f, "http://{address}/mcp"),
+            Kind::Tcp(listener, scheme) => match listener.local_addr() {
+                Ok(address) => write!(f, "{scheme}://{address}/mcp"),
                 Err(error) => write!(f, "an address that cannot be told ({error})"),
             },
             Kind::Unix(_, path) => write!(f, "unix:{}", path.display()),

@@ -10,6 +10,7 @@ use mio::event::Event;
 use mio::{Registry, Token};
 
 use super::gate::Gate;
+use super::tls::Identity;
 use super::{Address, HttpSettings, sys};
 use crate::front::http::guard::Guard;
 use crate::front::http::server::{Backend, Effect, Server};
@@ -24,7 +25,7 @@ mod listener;
 mod socket;
 
 use listener::Listener;
-use socket::{Flushed, Socket};
+use socket::{Flushed, Socket, Stream};
 
 /// Tokens from here on belong to listeners and sockets: far behind those of tool processes.
 pub(super) const FIRST_TOKEN: usize = usize::MAX / 2 + 1;
@@ -37,6 +38,8 @@ pub(super) const LISTENERS_MAX: usize = 64;
 pub(super) struct Http {
     pub(super) server: Server,
     gate: Gate,
+    /// TCP clients speak TLS.
+    tls: Option<Identity>,
     listeners: Vec<Listener>,
     /// By the places of their keys.
     sockets: Vec<Option<Socket>>,
@@ -55,12 +58,16 @@ pub(super) struct Http {
 impl Http {
     /// Listens everywhere it shall.
     pub(super) fn open(settings: &HttpSettings, registry: &Registry, now: Instant) -> io::Result<Self> {
-        let bind =
-            |(at, address): (usize, &Address)| Listener::bind(address, registry, Token(FIRST_TOKEN + at));
+        let tls =
+            settings.admission.tls.as_ref().map(Identity::open).transpose().map_err(io::Error::other)?;
+        let bind = |(at, address): (usize, &Address)| {
+            Listener::bind(address, tls.is_some(), registry, Token(FIRST_TOKEN + at))
+        };
         let listeners = settings.listen.iter().enumerate().map(bind).collect::<io::Result<Vec<_>>>()?;
         Ok(Self {
             server: Server::new(settings.server.clone(), Guard::new(settings.admission.rules.clone()), now),
             gate: Gate::new(settings.admission.keys.clone()),
+            tls,
             listeners,
             sockets: Vec::new(),
             readable: Vec::new(),
@@ -117,14 +124,19 @@ impl Http {
             return;
         }
         self.accepts_at = None;
+        if self.listeners.iter().any(|listener| listener.is_ready) {
+            self.refresh_tls(now);
+        }
         for at in 0..self.listeners.len() {
             for _ in 0..HTTP_ACCEPTS {
                 if !self.listeners[at].is_ready {
                     break;
                 }
                 match self.listeners[at].accept() {
-                    Ok((stream, peer)) => match self.server.connected(peer) {
+                    Ok((mut stream, peer)) => match self.server.connected(peer) {
                         Some(key) => self.add(key, stream, registry),
+                        // Words that are not encrypted mean nothing to who wants to speak TLS.
+                        None if self.tls.is_some() => {}
                         None => {
                             let _ = stream.write(FULL);
                         }
@@ -148,19 +160,40 @@ impl Http {
         }
     }
 
-    fn add(&mut self, key: Key, stream: socket::Stream, registry: &Registry) {
+    fn add(&mut self, key: Key, stream: Stream, registry: &Registry) {
         let place = key.place();
         let token = Token(FIRST_TOKEN + LISTENERS_MAX + place);
         if self.sockets.len() <= place {
             self.sockets.resize_with(place + 1, || None);
         }
-        match Socket::new(key, stream, registry, token) {
+        let socket = self.secured(stream).and_then(|stream| Socket::new(key, stream, registry, token));
+        match socket {
             Ok(socket) => self.sockets[place] = Some(socket),
             Err(error) => {
                 self.warn(format!("a client could not be let in: {error}"));
                 self.server.forget(key);
             }
         }
+    }
+
+    /// The stream with TLS over it, if TCP clients speak that.
+    fn secured(&self, stream: Stream) -> io::Result<Stream> {
+        match (&self.tls, stream) {
+            (Some(identity), Stream::Tcp(stream)) => Ok(Stream::Tls(stream, identity.session()?)),
+            (_, stream) => Ok(stream),
+        }
+    }
+
+    /// Looks whether new clients have to be answered with another certificate.
+    fn refresh_tls(&mut self, now: Instant) {
+        let news = match self.tls.as_mut().map(|identity| identity.refresh(now)) {
+            None | Some(Ok(false)) => return,
+            Some(Ok(true)) => {
+                (Level::Info, "new clients are answered with the certificate as it is now".into())
+            }
+            Some(Err(problem)) => (Level::Warning, format!("{problem}; the certificate before it stays")),
+        };
+        self.troubles.push(news);
     }
 
     /// Looks whether the guard has to go by other keys, where there may be requests to check.
@@ -206,7 +239,13 @@ impl Http {
                 }
                 return;
             }
-            match socket.read(&mut self.scratch) {
+            let read = socket.read(&mut self.scratch);
+            if socket.waiting() > 0 {
+                // TLS has something to say for itself.
+                self.note_dirty(key);
+            }
+            let Some(socket) = self.socket(key) else { return };
+            match read {
                 Ok(0) => {
                     socket.is_at_end = true;
                     socket.ready.blocked();

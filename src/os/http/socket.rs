@@ -10,39 +10,64 @@ use mio::{Interest, Registry, Token};
 use crate::buffer::WriteQueue;
 use crate::front::http::slab::Key;
 use crate::os::ready::Ready;
+use crate::os::tls::Session;
 
-/// A connection of either kind.
+/// A connection of any kind.
 #[derive(Debug)]
 pub(in crate::os) enum Stream {
     Tcp(TcpStream),
+    Tls(TcpStream, Session),
     Unix(UnixStream),
 }
 
 impl Stream {
     pub(super) fn source(&mut self) -> &mut dyn Source {
         match self {
-            Stream::Tcp(stream) => stream,
+            Stream::Tcp(stream) | Stream::Tls(stream, _) => stream,
             Stream::Unix(stream) => stream,
         }
     }
 
-    pub(super) fn read(&self, buffer: &mut [u8]) -> io::Result<usize> {
+    pub(super) fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self {
-            Stream::Tcp(stream) => (&*stream).read(buffer),
-            Stream::Unix(stream) => (&*stream).read(buffer),
+            Stream::Tcp(stream) => stream.read(buffer),
+            Stream::Tls(stream, session) => session.read(stream, buffer),
+            Stream::Unix(stream) => stream.read(buffer),
         }
     }
 
-    pub(super) fn write(&self, bytes: &[u8]) -> io::Result<usize> {
+    pub(super) fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
-            Stream::Tcp(stream) => (&*stream).write(bytes),
-            Stream::Unix(stream) => (&*stream).write(bytes),
+            Stream::Tcp(stream) => stream.write(bytes),
+            Stream::Tls(stream, session) => session.write(stream, bytes),
+            Stream::Unix(stream) => stream.write(bytes),
         }
     }
 
-    fn say_goodbye(&self) -> io::Result<()> {
+    /// Whether something that was written, or what TLS says for itself, has not gone yet.
+    fn owes(&self) -> bool {
+        match self {
+            Stream::Tls(_, session) => session.owes(),
+            Stream::Tcp(_) | Stream::Unix(_) => false,
+        }
+    }
+
+    /// Writes that.
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Stream::Tls(stream, session) => session.flush(stream),
+            Stream::Tcp(_) | Stream::Unix(_) => Ok(()),
+        }
+    }
+
+    fn say_goodbye(&mut self) -> io::Result<()> {
         match self {
             Stream::Tcp(stream) => stream.shutdown(Shutdown::Write),
+            Stream::Tls(stream, session) => {
+                // Where not even this fits, who waits for it learns of the end all the same.
+                let _ = session.say_goodbye(stream);
+                stream.shutdown(Shutdown::Write)
+            }
             Stream::Unix(stream) => stream.shutdown(Shutdown::Write),
         }
     }
@@ -126,9 +151,9 @@ impl Socket {
         self.queue.push(bytes);
     }
 
-    /// Bytes that have to go.
+    /// Bytes that have to go. What TLS has of them counts as one: it takes only so much.
     pub(super) fn waiting(&self) -> usize {
-        self.queue.len()
+        self.queue.len() + usize::from(self.stream.owes())
     }
 
     /// Writes what fits.
@@ -137,9 +162,14 @@ impl Socket {
     /// It takes nothing any more.
     pub(super) fn flush(&mut self, registry: &Registry) -> io::Result<Flushed> {
         let mut some = false;
-        while !self.queue.is_empty() && !self.is_full {
-            match self.stream.write(self.queue.front()) {
-                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+        while self.waiting() > 0 && !self.is_full {
+            let wrote = if self.queue.is_empty() {
+                self.stream.flush().map(|()| 0)
+            } else {
+                self.stream.write(self.queue.front())
+            };
+            match wrote {
+                Ok(0) if !self.queue.is_empty() => return Err(io::ErrorKind::WriteZero.into()),
                 Ok(count) => {
                     self.queue.consume(count);
                     some = true;
@@ -152,13 +182,13 @@ impl Socket {
                 Err(error) => return Err(error),
             }
         }
-        if self.queue.is_empty() {
+        if self.waiting() == 0 {
             self.watch_for_room(registry, false)?;
             if self.is_closing {
                 self.stream.say_goodbye()?;
             }
         }
-        Ok(Flushed { some, left: self.queue.len() })
+        Ok(Flushed { some, left: self.waiting() })
     }
 
     fn watch_for_room(&mut self, registry: &Registry, wanted: bool) -> io::Result<()> {
