@@ -485,6 +485,9 @@ pub const JWKS_KEYS_MAX: usize = 64;
 /// How often a file that may change is looked at when it is needed.
 pub const FILE_LOOK: Duration = Duration::from_secs(1);
 
+/// Lines of the access log that one turn of the loop may bring; what is beyond is counted.
+pub const ACCESS_LINES_MAX: usize = 256;
+
 /// Tools that are counted apart in the metrics, of some 20 lines each: what the widest host takes.
 pub const METRICS_TOOLS_MAX: usize = HOST_TOOLS_MAX;
 

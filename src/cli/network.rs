@@ -91,6 +91,7 @@ impl Network {
             sessions_max: self.sessions_max.unwrap_or(HTTP_SESSIONS),
             session_idle: self.session_idle.unwrap_or(HTTP_SESSION_IDLE),
             stream_time: self.stream_time,
+            access_log: false,
         }
     }
 }

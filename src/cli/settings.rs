@@ -11,6 +11,7 @@ use crate::cli::network::{self, Transport};
 use crate::cli::runtime::{self, Choice, Environment, Language};
 use crate::cli::{project, suggest, watched};
 use crate::limits::{self, STATE_KEY_MIN};
+use crate::log::Level;
 use crate::mcp::lifecycle::ServerInfo;
 use crate::mcp::state::Key;
 use crate::os::{self, HttpSettings, Launch, Settings};
@@ -100,8 +101,8 @@ pub fn make(typed: Serve, here: &Environment) -> Result<Plan, String> {
             input_timeout: typed.input_timeout.unwrap_or(limits::INPUT_TIMEOUT),
             tasks_max: typed.tasks_max.unwrap_or(limits::TASKS_MAX),
             cancel_grace: typed.cancel_grace.unwrap_or(limits::CANCEL_GRACE),
-            // Over stdio a host is there, and a person before it.
-            is_unattended: false,
+            // Over stdio a host is there, and a person before it; whoever says dev looks on.
+            is_unattended: http.is_some() && !typed.dev,
             state_key,
             instance: u64::from_ne_bytes(random()?),
             seed: u64::from_ne_bytes(random()?),
@@ -159,7 +160,9 @@ fn http(typed: &Serve, here: &Environment, message_max: usize) -> Result<HttpSet
     let mut shown = String::new();
     let reach = network::reach(&listen, &mut shown);
     let admission = typed.access.settle(reach, &here.folder, here.variables)?;
-    Ok(HttpSettings { listen, server: typed.network.server(message_max), admission })
+    let mut server = typed.network.server(message_max);
+    server.access_log = typed.log_level == Some(Level::Debug);
+    Ok(HttpSettings { listen, server, admission })
 }
 
 fn existing_folder(folder: PathBuf) -> Result<PathBuf, String> {
@@ -216,7 +219,7 @@ pub(super) mod tests {
     use super::*;
     use crate::cli::access::Access;
     use crate::cli::network::Network;
-    use crate::log::{Format, Level};
+    use crate::log::Format;
 
     /// A folder that is gone with its value.
     pub(crate) struct Folder(PathBuf);

@@ -40,6 +40,7 @@ mod sys;
 mod tls;
 mod tool_process;
 mod tool_socket;
+mod vitals;
 mod watch;
 
 pub use fresh_file::read as read_file;

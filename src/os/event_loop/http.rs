@@ -10,15 +10,19 @@ use crate::front::http::guard::Principal;
 use crate::front::http::server::Backend;
 use crate::front::http::slab::Key;
 use crate::ids::{Route, SessionId};
+use crate::log::Level;
 use crate::mcp::request::HostMessage;
+use crate::metrics::Page;
 use crate::os::http::Http;
 use crate::os::pool::{Pool, Work};
+use crate::os::vitals::Vitals;
 
 /// What is behind the clients.
 pub(super) struct Behind<'a> {
     bridge: &'a mut Bridge,
     outputs: &'a mut Outputs,
     pool: &'a mut Pool,
+    vitals: Vitals,
     now: Instant,
 }
 
@@ -44,6 +48,15 @@ impl Backend for Behind<'_> {
         self.bridge.input_schema(tool)
     }
 
+    fn unready(&self) -> Option<String> {
+        self.bridge.health().reason(self.now)
+    }
+
+    fn write_metrics(&self, page: &mut Page<'_>) {
+        self.vitals.write_metrics(self.now, page);
+        self.bridge.write_metrics(page);
+    }
+
     fn random(&mut self) -> Option<[u8; 16]> {
         let mut bytes = [0; 16];
         getrandom::fill(&mut bytes).ok().map(|()| bytes)
@@ -58,6 +71,7 @@ impl EventLoop {
             bridge: &mut self.bridge,
             outputs: &mut self.outputs,
             pool: &mut self.pool,
+            vitals: self.vitals,
             now: self.now,
         };
         work(http, &mut behind, self.poll.registry());
@@ -98,6 +112,10 @@ impl EventLoop {
             // What is found out on the way may be said at once.
             http.carry_out(behind);
         });
+        let lines = self.http.as_mut().map(|http| http.server.take_log());
+        for line in lines.into_iter().flatten() {
+            self.console.log(Level::Debug, &line);
+        }
         let troubles = self.http.as_mut().map(|http| std::mem::take(&mut http.troubles));
         for (level, trouble) in troubles.into_iter().flatten() {
             self.console.log(level, &trouble);

@@ -26,6 +26,7 @@ use super::signals::{Signal, Signals};
 use super::sys;
 use super::tool_process::ToolProcess;
 use super::tool_socket;
+use super::vitals::Vitals;
 use super::watch::Watcher;
 use super::{Error, Settings};
 use crate::bridge::{Bridge, Input, Output, Outputs};
@@ -72,6 +73,7 @@ pub(super) struct EventLoop {
     console: Console,
     descendants: Descendants,
     service: Service,
+    vitals: Vitals,
     /// Too much waits for the host: tool processes are not read.
     host_is_slow: bool,
     /// Too much waits for a tool process: the host is not read.
@@ -131,6 +133,7 @@ impl EventLoop {
             console: Console::open(settings.log_level, settings.log_format, CONSOLE),
             descendants,
             service,
+            vitals: Vitals::begin(now),
             host_is_slow: false,
             tool_is_slow: false,
             ending_since: None,

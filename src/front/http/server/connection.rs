@@ -6,6 +6,7 @@ use super::super::guard::{Peer, Principal};
 use super::super::head::Head;
 use super::super::reader::Reader;
 use super::super::timers::Alarm;
+use super::counts::Access;
 use crate::ids::SessionId;
 use crate::limits::{
     HTTP_BODY_STALL, HTTP_HEAD_TIMEOUT, HTTP_KEEP_ALIVE, HTTP_LINGER, HTTP_PENDING_MAX, HTTP_QUIET,
@@ -35,6 +36,8 @@ pub(super) struct Connection {
     /// It sends nothing more.
     pub(super) is_ended: bool,
     pub(super) alarm: Alarm,
+    /// What the access log will say of its request.
+    pub(super) access: Option<Box<Access>>,
 }
 
 /// What a connection is at.
@@ -88,6 +91,7 @@ impl Connection {
             unsent_since: None,
             is_ended: false,
             alarm: Alarm::default(),
+            access: None,
         }
     }
 

@@ -8,7 +8,7 @@
 //!
 //! Bytes and time come in here, and messages of the bridge; [`Effect`]s and calls of the
 //! [`Backend`] go out. `requests` decides about what clients ask, `answers` brings the bridge's
-//! messages to them, `responses` spells, `sessions` remembers, `times` gives up.
+//! messages to them, `responses` spells, `sessions` remembers, `times` gives up, `counts` counts.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -21,12 +21,15 @@ use super::timers::Timers;
 use crate::ids::{Route, SessionId};
 use crate::limits::HTTP_INCOMING_MAX;
 use crate::mcp::request::HostMessage;
+use crate::metrics::Page;
 
 use connection::{Connection, Phase};
+use counts::{AccessLog, Counts};
 use sessions::Session;
 
 mod answers;
 mod connection;
+mod counts;
 mod requests;
 mod responses;
 mod sessions;
@@ -49,6 +52,8 @@ pub struct Config {
     /// `--stream-time`: how long one connection carries a stream before its client is asked to
     /// come again; for ever if absent.
     pub stream_time: Option<Duration>,
+    /// Each response shall be told of.
+    pub access_log: bool,
 }
 
 /// What is behind the server: the bridge, the workers, and the system's randomness.
@@ -67,6 +72,12 @@ pub trait Backend {
 
     /// The input schema of a tool, if it is known.
     fn input_schema(&self, tool: &str) -> Option<&str>;
+
+    /// Why no tool process serves, if none does.
+    fn unready(&self) -> Option<String>;
+
+    /// Appends what is counted behind the server.
+    fn write_metrics(&self, page: &mut Page<'_>);
 
     /// What nobody can guess, if the system has such a thing.
     fn random(&mut self) -> Option<[u8; 16]>;
@@ -111,6 +122,8 @@ pub struct Server {
     /// The time since 1970.
     wall: Duration,
     effects: Vec<Effect>,
+    counts: Counts,
+    log: AccessLog,
 }
 
 /// One posted request that wants an answer.
@@ -158,6 +171,8 @@ impl Server {
             now,
             wall: Duration::ZERO,
             effects: Vec::new(),
+            counts: Counts::default(),
+            log: AccessLog::default(),
         }
     }
 
@@ -194,6 +209,8 @@ impl Server {
     pub fn connected(&mut self, peer: Peer) -> Option<Key> {
         let count = self.connections.len();
         let most = self.config.connections_max;
+        self.counts.connections += 1;
+        self.counts.refused += u64::from(count >= most);
         if self.is_stopping || count >= most.saturating_add(connection::REFUSED_MAX) {
             return None;
         }
@@ -211,6 +228,7 @@ impl Server {
 
     /// A client has sent something.
     pub fn received(&mut self, key: Key, bytes: &[u8], backend: &mut dyn Backend) {
+        self.counts.received += bytes.len() as u64;
         let Some(connection) = self.connections.get_mut(key) else { return };
         let mut pending = std::mem::take(&mut connection.pending);
         let mut input = bytes;
@@ -282,6 +300,8 @@ impl Server {
     pub fn gone(&mut self, key: Key, backend: &mut dyn Backend) {
         let Some(mut connection) = self.connections.remove(key) else { return };
         self.connection_timers.cancel(key, &mut connection.alarm);
+        let access = connection.access.take();
+        self.log_access(access, self.now);
         self.incoming -= connection.reader.kept();
         match connection.phase {
             Phase::Waiting(exchange) | Phase::Streaming { exchange: exchange @ 1.., .. } => {

@@ -9,12 +9,13 @@ use super::super::response;
 use super::super::slab::Key;
 use super::super::stream::EventId;
 use super::connection::{Manner, Phase};
-use super::responses::ALLOWED;
-use super::{Backend, Effect, Exchange, Kind, Server};
+use super::responses::{ALLOWED, TEXT};
+use super::{Backend, Exchange, Kind, Server};
 use crate::ids::{Route, SessionId};
 use crate::jsonrpc::message::RpcError;
 use crate::limits::{HTTP_DISCARD_MAX, LARGE_MIN};
 use crate::mcp::request::{self, HostMessage};
+use crate::metrics::{self, Page};
 
 /// What is behind a path.
 enum Place {
@@ -22,6 +23,12 @@ enum Place {
     Endpoint,
     /// What the guard tells of itself.
     Document,
+    /// Whether we live.
+    Live,
+    /// Whether a tool process serves.
+    Ready,
+    /// What was counted.
+    Metrics,
     Nowhere,
 }
 
@@ -29,6 +36,9 @@ impl Server {
     fn place(&self, path: &str) -> Place {
         match path {
             "/mcp" | "/mcp/" | "/" | "*" => Place::Endpoint,
+            "/livez" => Place::Live,
+            "/readyz" => Place::Ready,
+            "/metrics" => Place::Metrics,
             path if self.guard.document(path).is_some() => Place::Document,
             _ => Place::Nowhere,
         }
@@ -36,6 +46,7 @@ impl Server {
 
     /// A head has arrived. What can be refused by it alone is, before its body comes.
     pub(super) fn head_arrived(&mut self, key: Key, head: Head, body_is_awaited: bool) {
+        self.note_request(key, &head);
         let Some(connection) = self.connections.get_mut(key) else { return };
         connection.manner = Manner {
             is_current: head.is_current(),
@@ -49,7 +60,10 @@ impl Server {
             Err(fault) => return self.refuse_unread(key, fault),
         };
         match self.guard.check(&head, connection.peer, self.now, self.wall) {
-            Ok(principal) => connection.principal = principal,
+            Ok(principal) => {
+                connection.principal = principal.clone();
+                self.note_principal(key, &principal);
+            }
             Err(refusal) => {
                 self.forget_body(key);
                 let fields = refusal.headers;
@@ -61,22 +75,26 @@ impl Server {
                 );
             }
         }
-        connection.manner.origin = self.guard.shared_with(&head).map(Into::into);
-        if self.is_stopping {
+        let origin = self.guard.shared_with(&head).map(Into::into);
+        if let Some(connection) = self.connections.get_mut(key) {
+            connection.manner.origin = origin;
+        }
+        let place = self.place(head.path());
+        if self.is_stopping && !matches!(place, Place::Live) {
             return self.refuse_unread(key, Fault { status: 503, line: "pmcp is ending" });
         }
-        match self.place(head.path()) {
+        match place {
             Place::Nowhere => {
                 self.refuse_unread(
                     key,
                     Fault { status: 404, line: "nothing is here; MCP is spoken at /mcp" },
                 );
             }
-            Place::Endpoint | Place::Document => {
+            Place::Endpoint | Place::Document | Place::Live | Place::Ready | Place::Metrics => {
                 let Some(connection) = self.connections.get_mut(key) else { return };
                 connection.head = Some(Box::new(head));
                 if expects && body_is_awaited {
-                    self.effects.push(Effect::Send(key, response::CONTINUE.to_vec()));
+                    self.send(key, response::CONTINUE.to_vec());
                 }
             }
         }
@@ -110,11 +128,36 @@ impl Server {
                 self.respond_json(key, 200, None, document);
             }
             (_, "OPTIONS") => self.options(key),
+            (Place::Live, "GET" | "HEAD") => self.tell(key, 200, "alive"),
+            (Place::Ready, "GET" | "HEAD") => match backend.unready() {
+                None => self.tell(key, 200, "ready"),
+                Some(reason) => self.tell(key, 503, &reason),
+            },
+            (Place::Metrics, "GET" | "HEAD") => self.metrics(key, backend),
             (Place::Endpoint, _) => {
                 self.refuse(key, 405, "POST sends messages here, GET listens, DELETE ends a session")
             }
             _ => self.refuse(key, 405, "GET is what can be done here"),
         }
+    }
+
+    /// Tells in a line how we are.
+    fn tell(&mut self, key: Key, status: u16, line: &str) {
+        self.respond(
+            key,
+            status,
+            |head| head.field("Content-Type", TEXT).field("Cache-Control", "no-store"),
+            format!("{line}\n").into_bytes(),
+        );
+    }
+
+    /// Tells what was counted.
+    fn metrics(&mut self, key: Key, backend: &mut dyn Backend) {
+        let mut out = Vec::new();
+        let mut page = Page::new(&mut out);
+        backend.write_metrics(&mut page);
+        self.write_metrics(&mut page);
+        self.respond(key, 200, |head| head.field("Content-Type", metrics::CONTENT_TYPE), out);
     }
 
     /// A message for us.
@@ -181,6 +224,7 @@ impl Server {
                     return self.refuse_without_session(key, Some(&message));
                 };
                 self.touch(session);
+                self.note_session(key, session);
                 if !awaits_answer {
                     backend.hand_in(Route::session(session), message);
                     return self.respond_empty(key, 202);
@@ -234,6 +278,7 @@ impl Server {
             connection.since = self.now;
             connection.head = None;
         }
+        self.note_session(key, session);
         backend.hand_in(Route { session, exchange: number }, message);
     }
 
@@ -274,6 +319,7 @@ impl Server {
     fn delete(&mut self, key: Key, backend: &mut dyn Backend) {
         match self.session_of(key) {
             Some(session) => {
+                self.note_session(key, session);
                 self.close_session(session, backend);
                 self.respond_empty(key, 204);
             }

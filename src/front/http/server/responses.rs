@@ -13,7 +13,8 @@ use crate::jsonrpc::message::{RequestId, RpcError, write_error};
 pub(super) const SESSION: &str = "Mcp-Session-Id";
 
 const JSON: &str = "application/json";
-const TEXT: &str = "text/plain; charset=utf-8";
+/// The type of a line for a person.
+pub(super) const TEXT: &str = "text/plain; charset=utf-8";
 
 /// Behind a body that small its head is put in front of it, so that one write carries both.
 const JOINED_MAX: usize = 64 * 1024;
@@ -50,12 +51,13 @@ impl Server {
 
     /// Answers with nothing: 202 and 204.
     pub(super) fn respond_empty(&mut self, key: Key, status: u16) {
+        self.note_status(key, status);
         let Some(connection) = self.connections.get(key) else { return };
         let mut out = Vec::with_capacity(256);
         let head = self.begin(&mut out, connection, status);
         // 204 has no body by itself; of all others a length has to be told.
         head.end(if status == 204 { Length::None } else { Length::Sized(0) });
-        self.effects.push(Effect::Send(key, out));
+        self.send(key, out);
         self.next_request(key);
     }
 
@@ -67,6 +69,7 @@ impl Server {
         fields: impl FnOnce(HeadWriter<'_>) -> HeadWriter<'_>,
         mut body: Vec<u8>,
     ) {
+        self.note_status(key, status);
         let Some(connection) = self.connections.get(key) else { return };
         let length = body.len();
         let joined = length <= JOINED_MAX;
@@ -77,10 +80,10 @@ impl Server {
         }
         if joined {
             out.extend_from_slice(&body);
-            self.effects.push(Effect::Send(key, out));
+            self.send(key, out);
         } else {
-            self.effects.push(Effect::Send(key, out));
-            self.effects.push(Effect::Send(key, body));
+            self.send(key, out);
+            self.send(key, body);
         }
         self.next_request(key);
     }
@@ -106,6 +109,7 @@ impl Server {
 
     /// The response is complete: another request may come, or the connection ends.
     pub(super) fn next_request(&mut self, key: Key) {
+        self.note_end(key);
         let is_stopping = self.is_stopping;
         let Some(connection) = self.connections.get_mut(key) else { return };
         connection.head = None;
@@ -153,6 +157,8 @@ impl Server {
 
     /// Begins a stream as the response.
     pub(super) fn begin_stream(&mut self, key: Key, session: SessionId, exchange: u64, first: &[u8]) {
+        self.note_status(key, 200);
+        self.note_session(key, session);
         let Some(connection) = self.connections.get(key) else { return };
         let mut out = Vec::with_capacity(512);
         let (is_current, began) = (connection.manner.is_current, self.now);
@@ -162,7 +168,7 @@ impl Server {
             // Proxies that gather what they pass on would hold events back.
             .field("X-Accel-Buffering", "no")
             .end(if is_current { Length::Chunked } else { Length::ToTheEnd });
-        self.effects.push(Effect::Send(key, out));
+        self.send(key, out);
         if let Some(connection) = self.connections.get_mut(key) {
             connection.manner.keep_alive &= is_current;
             connection.phase = Phase::Streaming { session, exchange, began };
@@ -182,7 +188,7 @@ impl Server {
                 out.extend_from_slice(piece);
             }
             connection.since = self.now;
-            self.effects.push(Effect::Send(key, out));
+            self.send(key, out);
         }
         self.rearm(key);
     }
@@ -198,7 +204,7 @@ impl Server {
     pub(super) fn end_stream(&mut self, key: Key) {
         let Some(connection) = self.connections.get(key) else { return };
         if connection.manner.is_current {
-            self.effects.push(Effect::Send(key, response::LAST_CHUNK.to_vec()));
+            self.send(key, response::LAST_CHUNK.to_vec());
         }
         self.next_request(key);
     }

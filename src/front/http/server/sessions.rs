@@ -53,6 +53,7 @@ impl Server {
             // A string takes all.
             let _ = write!(name, "{byte:02x}");
         }
+        self.counts.sessions += 1;
         self.last_session += 1;
         let id = SessionId(self.last_session);
         backend.open(id, &principal);

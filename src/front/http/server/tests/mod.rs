@@ -14,6 +14,8 @@ use crate::limits::{
 mod eras;
 /// Bounds of time and number, and what is refused.
 mod limits;
+/// Probes, numbers, the access log.
+mod operation;
 
 /// The bridge.
 #[derive(Default)]
@@ -22,6 +24,7 @@ struct Heard {
     messages: Vec<(Route, HostMessage<'static>)>,
     bodies: Vec<(Key, Vec<u8>)>,
     names: u8,
+    unready: Option<String>,
 }
 
 impl Backend for Heard {
@@ -45,6 +48,14 @@ impl Backend for Heard {
 
     fn input_schema(&self, _: &str) -> Option<&str> {
         None
+    }
+
+    fn unready(&self) -> Option<String> {
+        self.unready.clone()
+    }
+
+    fn write_metrics(&self, page: &mut Page<'_>) {
+        page.number("behind", crate::metrics::Kind::Gauge, "What the bridge counts.", 7);
     }
 
     fn random(&mut self) -> Option<[u8; 16]> {
@@ -75,6 +86,7 @@ impl World {
             sessions_max: 5,
             session_idle: Duration::from_secs(600),
             stream_time: None,
+            access_log: false,
         };
         change(&mut config);
         let now = Instant::now();
