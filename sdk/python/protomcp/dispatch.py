@@ -1,0 +1,122 @@
+"""Requests of the bridge: who works on them, how many at once, and their end."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from typing import Any, Callable, Deque, Optional, Set
+
+from .context import ToolContext
+from .errors import Cancelled, ToolError
+from .loop import HandlerExit, is_awaitable, loop
+from .pool import pool
+from .problems import show
+
+Finish = Callable[[Any, Optional[BaseException]], None]
+
+
+class Request:
+    """One request that needs a handler."""
+
+    __slots__ = ("ctx", "run", "finish")
+
+    def __init__(self, ctx: ToolContext, run: Callable[[], Any], finish: Finish) -> None:
+        self.ctx = ctx
+        #: Calls the handler; the result may have to be awaited.
+        self.run = run
+        #: Takes the handler's value, or what it raised.
+        self.finish = finish
+
+
+class Dispatcher:
+    """Runs at most ``concurrency`` requests at once; others wait in their order. (Bridges that know
+    the number don't send more.)"""
+
+    def __init__(self, concurrency: int) -> None:
+        self._concurrency = concurrency
+        self._lock = threading.Lock()
+        self._running: Set[Request] = set()
+        self._waiting: Deque[Request] = deque()
+        self._ended = False
+
+    def begin(self, request: Request) -> None:
+        request.ctx._leave = lambda: self._leave(request)
+        with self._lock:
+            if self._ended:
+                return
+            if len(self._running) >= self._concurrency:
+                self._waiting.append(request)
+                return
+            self._running.add(request)
+        pool.run(lambda: self._work(request))
+
+    def _work(self, request: Request) -> None:
+        try:
+            # A cancel may have come while it waited.
+            request.ctx.check_cancelled()
+            value = request.run()
+        except BaseException as error:
+            wrapped = HandlerExit(error) if isinstance(error, SystemExit) else error
+            self._end(request, None, wrapped)
+            return
+        if is_awaitable(value):
+            loop.spawn(value, request.ctx, lambda *outcome: self._awaited(request, *outcome))
+        else:
+            self._end(request, value, None)
+
+    def _awaited(self, request: Request, value: Any, error: Optional[BaseException]) -> None:
+        # Writing the answer may block, and the loop is for all.
+        pool.run(lambda: self._end(request, value, error))
+
+    def _end(self, request: Request, value: Any, error: Optional[BaseException]) -> None:
+        try:
+            request.finish(value, error)
+        except Exception:
+            show("answering")
+        self._leave(request)
+
+    def _leave(self, request: Request) -> None:
+        """Makes room for the next one."""
+        following: Optional[Request] = None
+        with self._lock:
+            if request not in self._running:
+                return
+            self._running.remove(request)
+            if self._waiting and not self._ended:
+                following = self._waiting.popleft()
+                self._running.add(following)
+        if following is not None:
+            started = following
+            pool.run(lambda: self._work(started))
+
+    def cancel(self, request_id: str) -> None:
+        with self._lock:
+            found = [r for r in (*self._running, *self._waiting) if r.ctx.request_id == request_id]
+        for request in found:
+            request.ctx._cancel()
+
+    def end(self) -> None:
+        """Nobody wants any answer: nothing starts any more, and all are cancelled."""
+        with self._lock:
+            self._ended = True
+            self._waiting.clear()
+            running = list(self._running)
+        for request in running:
+            request.ctx._cancel()
+
+
+def as_tool_error(error: BaseException, where: str) -> ToolError:
+    """What a handler raised, as its answer; what is no answer of its author is shown."""
+    if isinstance(error, ToolError):
+        return error
+    if type(error).__name__ == "CancelledError":
+        return Cancelled()
+    try:
+        raise error
+    except BaseException:
+        show(where)
+    text = str(error)
+    if not text or isinstance(error, KeyError):
+        text = f"{type(error).__name__}: {text}" if text else type(error).__name__
+    return ToolError(text, "INTERNAL")
+
