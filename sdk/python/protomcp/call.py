@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from typing import Any, Dict, Optional, Tuple
 
-from . import local_middleware
 from .context import ToolContext
 from .dispatch import as_tool_error
 from .errors import Cancelled, InvalidArguments, NotFound
 from .jsontext import loads
+from .local_middleware import chain
 from .loop import settled
 from .mismatch import close
 from .questions import InputRequired
@@ -44,7 +44,7 @@ class Call:
         if registry.sidecars:
             ensure_sidecars()
         if registry.contexts:
-            accepted = tool.parameters()
+            accepted = tool.target.parameters()
             for context in registry.contexts:
                 if context.param_name in accepted:
                     given = dict(args)
@@ -52,12 +52,12 @@ class Call:
                     args[context.param_name] = settled(lambda: resolver(given), self.ctx)
         self._emit("start", args=dict(args))
         if not registry.local_middleware:
-            return tool.invoke(self.ctx, args)
+            return tool.target.invoke(self.ctx, args)
 
         def innermost(ctx: Any, changed: Dict[str, Any]) -> Any:
-            return tool.invoke(self.ctx if ctx is None else ctx, changed)
+            return tool.target.invoke(self.ctx if ctx is None else ctx, changed)
 
-        return local_middleware.chain(self.name, self.ctx, innermost)(self.ctx, args)
+        return chain(self.name, self.ctx, innermost)(self.ctx, args)
 
     def answer(self, value: Any, error: Optional[BaseException]) -> Tuple[str, Message]:
         """What the bridge is told."""

@@ -52,7 +52,7 @@ def complete(handler: Callable[..., Any], ctx: Any, value: str, settled: Dict[st
     return handler(**given)
 
 
-def to_wire(value: Any) -> Message:
+def suggestions(value: Any) -> Message:
     if isinstance(value, CompletionResult):
         values = [str(one) for one in value.values]
         return {"values": values, "total": value.total, "has_more": value.has_more}

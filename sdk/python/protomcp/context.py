@@ -255,11 +255,11 @@ class ToolContext:
         loop = asyncio.get_running_loop()
         answered = asyncio.Event()
         connection = self._connected()
-        answer = connection.ask(
-            kind,
-            {**message, "call_request_id": self.request_id},
-            lambda: loop.call_soon_threadsafe(answered.set) and None,
-        )
+
+        def wake() -> None:
+            loop.call_soon_threadsafe(answered.set)
+
+        answer = connection.ask(kind, {**message, "call_request_id": self.request_id}, wake)
         try:
             await asyncio.wait_for(answered.wait(), timeout)
         except asyncio.TimeoutError:

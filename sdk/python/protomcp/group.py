@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Awaitable, Callable, Dict, List, Optional, Sequence, Tuple, Type, TypeVar
 
-from . import server_context, site
+from . import site
 from .errors import DefinitionError
 from .handler import ToolHandler
 from .loop import is_awaitable
@@ -12,8 +12,9 @@ from .mismatch import close
 from .record import Record
 from .registry import registry
 from .result import ToolResult
+from .server_context import shown_contexts
 from .shape import Schema
-from .tool import ToolDef, ToolOptions
+from .tool import Target, ToolDef, ToolOptions
 
 F = TypeVar("F", bound=Callable[..., Any])
 C = TypeVar("C", bound=Type[Any])
@@ -66,26 +67,28 @@ class Checks(Record):
         return "\n\n**Hints:**\n" + "\n".join(f"- {text}" for text in said) if said else ""
 
 
-class ActionDef:
+class ActionDef(Target):
     """One method of a group."""
 
     def __init__(self, name: str, description: str, handler: ToolHandler, checks: Checks) -> None:
         self.name = name
-        self.description = description or _summary(handler)
+        self.description = description or handler.summary()
         self.handler = handler.function
         self.checks = checks
         self.bound = handler
 
-    @property
-    def input_schema(self) -> Schema:
-        return self.bound.signature(server_context.shown()).schema
+    def schema(self) -> Schema:
+        return self.bound.signature(shown_contexts()).schema
+
+    def parameters(self) -> List[str]:
+        return self.bound.names
 
     def invoke(self, ctx: Any, args: Dict[str, Any]) -> Any:
         wrong = self.checks.violation(args)
         if wrong is not None:
             return wrong
         advice = self.checks.advice(args)
-        result = self.handler(**self.bound.bind(args, ctx, server_context.shown()))
+        result = self.handler(**self.bound.bind(args, ctx, shown_contexts()))
         if not advice:
             return result
         return _advised_later(result, advice) if is_awaitable(result) else _advised(result, advice)
@@ -96,17 +99,16 @@ async def _advised_later(result: Awaitable[Any], advice: str) -> Any:
 
 
 def _advised(result: Any, advice: str) -> ToolResult:
-    if not isinstance(result, ToolResult):
-        result = ToolResult(result)
-    if isinstance(result.result, str):
-        result.result += advice
+    whole = result if isinstance(result, ToolResult) else ToolResult(result)
+    if isinstance(whole.result, str):
+        whole.result += advice
     else:
-        result.content = [*(result.content or ()), advice.strip()]
-    return result
+        whole.content = [*(whole.content or ()), advice.strip()]
+    return whole
 
 
-class GroupDef:
-    """A class whose methods are actions."""
+class GroupDef(Target):
+    """A class whose methods are actions; as a target, all of them as one tool."""
 
     def __init__(
         self,
@@ -127,45 +129,34 @@ class GroupDef:
         self.site = where
 
     def tools(self) -> List[ToolDef]:
-        return self._separate() if self.strategy == "separate" else [self._union()]
-
-    def _separate(self) -> List[ToolDef]:
-        return [
-            ToolDef(
-                f"{self.name}.{action.name}",
-                action.description or f"{self.name} {action.name}",
-                action.handler,
-                self.options,
-                action.bound.site,
-                lambda action=action: action.input_schema,
-                action.invoke,
-                parameters=lambda action=action: action.bound.names,
-            )
-            for action in self.actions
-        ]
-
-    def _union(self) -> ToolDef:
+        if self.strategy == "separate":
+            return [
+                ToolDef(
+                    f"{self.name}.{action.name}",
+                    action.description or f"{self.name} {action.name}",
+                    action.handler,
+                    action,
+                    self.options,
+                    action.bound.site,
+                )
+                for action in self.actions
+            ]
         listed = f"Actions: {', '.join(action.name for action in self.actions)}"
+        described = f"{self.description} {listed}" if self.description else listed
 
         def handler(**args: Any) -> Any:
             return self.invoke(None, args)
 
-        return ToolDef(
-            self.name,
-            f"{self.description} {listed}" if self.description else listed,
-            handler,
-            self.options,
-            self.site,
-            self._union_schema,
-            self.invoke,
-            parameters=lambda: [name for action in self.actions for name in action.bound.names],
-        )
+        return [ToolDef(self.name, described, handler, self, self.options, self.site)]
 
-    def _union_schema(self) -> Schema:
+    def parameters(self) -> List[str]:
+        return [name for action in self.actions for name in action.bound.names]
+
+    def schema(self) -> Schema:
         arms = []
         definitions: Dict[str, Schema] = {}
         for action in self.actions:
-            schema = action.input_schema
+            schema = action.schema()
             definitions.update(schema.get("$defs", {}))
             properties = {"action": {"const": action.name}, **schema["properties"]}
             required = ["action", *schema.get("required", [])]
@@ -273,12 +264,6 @@ def marked(instance: Any, mark: str) -> List[Tuple[Any, Any]]:
         found.update((name, None) for name, value in vars(base).items() if hasattr(value, mark))
     methods = [getattr(instance, name) for name in found]
     return [(getattr(method, mark), method) for method in methods if hasattr(method, mark)]
-
-
-def _summary(handler: ToolHandler) -> str:
-    from .docstring import read
-
-    return read(getattr(handler.function, "__doc__", None) or "").description
 
 
 def get_registered_groups() -> List[GroupDef]:

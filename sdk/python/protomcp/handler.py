@@ -38,6 +38,10 @@ class Handler:
     def mistake(self, text: str) -> DefinitionError:
         return DefinitionError(f"{self.site}: {self.what}: {text}")
 
+    def summary(self) -> str:
+        """What its docstring says before the sections."""
+        return read(getattr(self.function, "__doc__", None) or "").description
+
     def hints(self) -> Dict[str, Any]:
         """:raises DefinitionError: one can't be resolved."""
         try:
@@ -111,7 +115,7 @@ class Signature:
         self._shapes = Shapes()
         if handler.trouble:
             raise handler.mistake(handler.trouble)
-        self._docs = read(getattr(handler.function, "__doc__", None) or "")
+        self._docs = read(getattr(handler.function, "__doc__", None) or "").params
         hints = handler.hints()
         for name in handler.names:
             if name == handler.context_name or not contexts.get(name, True):
@@ -137,14 +141,9 @@ class Signature:
         if self._shapes.definitions:
             self.schema["$defs"] = self._shapes.definitions
 
-    @property
-    def description(self) -> str:
-        """What the docstring says before its sections."""
-        return self._docs.description
-
     def _add(self, name: str, hint: Any, default: Any, is_given: bool) -> None:
         shape = self._shapes.of(hint)
-        schema = described(shape.schema, self._docs.params.get(name, ""))
+        schema = described(shape.schema, self._docs.get(name, ""))
         takes_null = is_optional(hint)
         if default is EMPTY:
             if takes_null:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from binascii import b2a_base64
-from typing import Any
+from typing import Any, Callable, Dict
 
 from .errors import ToolError
 
@@ -69,7 +69,7 @@ def _sorted(value: Any) -> Any:
 
 
 # By name, so that nothing is imported for them.
-_BY_NAME = {
+_BY_NAME: Dict[str, Callable[[Any], Any]] = {
     "builtins.set": _sorted,
     "builtins.frozenset": _sorted,
     "builtins.bytes": base64,

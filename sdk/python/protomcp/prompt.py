@@ -150,7 +150,7 @@ def prompt(
     return decorate
 
 
-def find(name: str) -> PromptDef:
+def find_prompt(name: str) -> PromptDef:
     """:raises NotFound: there is no such prompt."""
     for definition in registry.prompts:
         if definition.name == name:

@@ -44,7 +44,8 @@ class Record:
     def __init_subclass__(cls) -> None:
         code = getattr(cls.__init__, "__code__", None)
         if code is not None:
-            cls.__match_args__ = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
+            names = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
+            setattr(cls, "__match_args__", names)
         setattr(cls, "__dataclass_fields__", _LazyFields())
 
     def __repr__(self) -> str:

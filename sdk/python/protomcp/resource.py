@@ -232,7 +232,7 @@ class Found(NamedTuple):
     variables: Dict[str, str]
 
 
-def find(uri: str) -> Found:
+def find_resource(uri: str) -> Found:
     """:raises NotFound: nobody does."""
     for definition in registry.resources:
         if definition.uri == uri:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
-from . import completion, prompt, resource, state, wire
+from . import state, wire
 from .call import Call
+from .completion import complete, suggestions
 from .connection import Connection, TooLarge
 from .context import ToolContext
 from .discovery import discover_handlers, get_config
@@ -13,8 +14,10 @@ from .dispatch import Dispatcher, Request, as_tool_error
 from .errors import DefinitionError, ToolError
 from .jsontext import loads
 from .problems import say, show
+from .prompt import find_prompt, messages
 from .questions import InputRequired
 from .registry import registry
+from .resource import contents, find_resource
 from .result import failed
 from .tasks import Tasks
 from .tool import ToolDef
@@ -253,12 +256,12 @@ class Server:
         mime_type: List[str] = [""]
 
         def run() -> Any:
-            definition, variables = resource.find(uri)
+            definition, variables = find_resource(uri)
             mime_type[0] = definition.mime_type
             return definition.read(ctx, uri, variables)
 
         def told(value: Any) -> Message:
-            return resource.contents(value, uri, mime_type[0])
+            return contents(value, uri, mime_type[0])
 
         self._serve("read_resource_response", ctx, run, told, f"the resource {uri}")
 
@@ -269,9 +272,9 @@ class Server:
 
         def run() -> Any:
             args = loads(message.get("arguments_json") or "{}")
-            return prompt.find(name).render(ctx, args)
+            return find_prompt(name).render(ctx, args)
 
-        self._serve("get_prompt_response", ctx, run, prompt.messages, f"the prompt {name!r}")
+        self._serve("get_prompt_response", ctx, run, messages, f"the prompt {name!r}")
 
     def _serve(
         self,
@@ -314,7 +317,7 @@ class Server:
             if handler is None:
                 return []
             settled = loads(message.get("context_arguments_json") or "{}")
-            return completion.complete(handler, ctx, message.get("argument_value", ""), settled)
+            return complete(handler, ctx, message.get("argument_value", ""), settled)
 
         def finish(value: Any, error: Optional[BaseException]) -> None:
             # The wire has no error here, and no suggestions are an honest answer.
@@ -322,7 +325,7 @@ class Server:
             try:
                 if error is not None:
                     raise error
-                answer = completion.to_wire(value)
+                answer = suggestions(value)
             except BaseException as raised:
                 as_tool_error(raised, f"the completion of {argument!r}")
             self._answer("completion_response", answer, request_id, lambda error: {})

@@ -32,7 +32,7 @@ def server_context(param_name: str, expose: bool = True) -> Callable[[F], F]:
     return decorate
 
 
-def shown() -> Dict[str, bool]:
+def shown_contexts() -> Dict[str, bool]:
     """The names of the parameters, and whether hosts see them."""
     return {context.param_name: context.expose for context in registry.contexts}
 

@@ -134,7 +134,7 @@ class Shapes:
             return self._record(kind, _dataclass)
         if issubclass(kind, tuple) and hasattr(kind, "_fields"):
             hints = typing.get_type_hints(kind, include_extras=True)
-            shape = _tuple([self.of(hints.get(name, Any)) for name in kind._fields])
+            shape = _tuple([self.of(hints.get(name, Any)) for name in getattr(kind, "_fields")])
             load = shape.load
             shape.load = lambda value: kind(*load(value))
             return shape

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import os
-import subprocess
 import threading
 import time
 from typing import Any, Callable, Dict, List, Sequence, TypeVar
@@ -110,6 +109,8 @@ def ensure_sidecars() -> None:
 
 def _ensure(definition: SidecarDef) -> None:
     running = _running.setdefault(definition.name, _Running())
+    import subprocess
+
     with running.lock:
         is_alive = running.process is not None and running.process.poll() is None
         if time.monotonic() < running.trusted_until and (is_alive or running.process is None):
@@ -157,6 +158,10 @@ def _is_healthy(definition: SidecarDef) -> bool:
 
 def stop_all_sidecars() -> None:
     """Ends those that this process started."""
+    if not _running:
+        return
+    import subprocess
+
     own = [(definition, _running.pop(definition.name, None)) for definition in registry.sidecars]
     for definition, running in own:
         if running is None or running.process is None or running.process.poll() is not None:

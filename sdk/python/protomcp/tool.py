@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from typing import Any, Callable, Dict, List, Optional, TypeVar, Union, overload
 
-from . import outcome, server_context
+from . import outcome
 from .handler import ToolHandler
 from .jsontext import dumps
 from .registry import registry
+from .server_context import shown_contexts
 from .shape import Schema
 from .wire import Message
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-#: Calls the tool: its context, and the arguments as they came.
-Invoke = Callable[[Any, Dict[str, Any]], Any]
 
 _HINTS = {
     "readOnlyHint": "read_only",
@@ -55,6 +53,29 @@ class ToolOptions:
         self.annotations.update(annotations or {})
 
 
+class Target:
+    """What a call of a tool comes to: a function, an action, a step."""
+
+    def schema(self) -> Schema:
+        """Of the arguments.
+
+        :raises DefinitionError: the function can't be a tool.
+        """
+        raise NotImplementedError
+
+    def output_schema(self) -> Optional[Schema]:
+        """Of the structured content, if it is known."""
+        return None
+
+    def parameters(self) -> List[str]:
+        """The names of parameters, those that hosts don't see included."""
+        return []
+
+    def invoke(self, ctx: Any, args: Dict[str, Any]) -> Any:
+        """Calls it with the arguments as they came; the result may have to be awaited."""
+        raise NotImplementedError
+
+
 class ToolDef:
     """A tool, however it was defined."""
 
@@ -63,40 +84,25 @@ class ToolDef:
         name: str,
         description: str,
         handler: Callable[..., Any],
+        target: Target,
         options: ToolOptions,
         site: str,
-        schema: Callable[[], Schema],
-        invoke: Invoke,
-        output_schema: Callable[[], Optional[Schema]] = lambda: None,
-        parameters: Callable[[], List[str]] = lambda: [],
     ) -> None:
         self.name = name
         self.description = description
         #: The function as the author wrote it.
         self.handler = handler
+        self.target = target
         self.options = options
         self.site = site
-        self.invoke = invoke
-        #: Names of the parameters that server contexts may give.
-        self.parameters = parameters
-        self._schema = schema
-        self._output_schema = output_schema
-
-    @property
-    def input_schema(self) -> Schema:
-        return self._schema()
-
-    @property
-    def output_schema(self) -> Optional[Schema]:
-        return self._output_schema()
 
     @property
     def input_schema_json(self) -> str:
-        return dumps(self.input_schema)
+        return dumps(self.target.schema())
 
     @property
     def output_schema_json(self) -> str:
-        schema = self.output_schema
+        schema = self.target.output_schema()
         return "" if schema is None else dumps(schema)
 
     @property
@@ -235,49 +241,51 @@ def tool(
     def decorate(function: F) -> F:
         called = name or getattr(function, "__name__", "") or "?"
         handler = ToolHandler(function, f'the tool "{called}"')
-        definition = from_handler(
-            handler, called, text, options, input_schema, output_schema, output_type
+        target = _Function(handler, input_schema, output_schema, output_type)
+        registry.tools.append(
+            ToolDef(called, text or handler.summary(), function, target, options, handler.site)
         )
-        registry.tools.append(definition)
         registry.changed()
         return function
 
     return decorate
 
 
-def from_handler(
-    handler: ToolHandler,
-    name: str,
-    description: str,
-    options: ToolOptions,
-    input_schema: Optional[Schema] = None,
-    output_schema: Optional[Schema] = None,
-    output_type: Any = None,
-) -> ToolDef:
-    """The definition of a tool that is one function."""
+class _Function(Target):
+    """A tool that is one function."""
 
-    def schema() -> Schema:
-        if input_schema is not None:
-            return input_schema
-        return handler.signature(server_context.shown()).schema
+    def __init__(
+        self,
+        handler: ToolHandler,
+        schema: Optional[Schema],
+        output_schema: Optional[Schema],
+        output_type: Any,
+    ) -> None:
+        self._handler = handler
+        self._schema = schema
+        self._output_schema = output_schema
+        self._output_type = output_type
 
-    def invoke(ctx: Any, args: Dict[str, Any]) -> Any:
-        if input_schema is not None:
-            more = {} if handler.context_name is None else {handler.context_name: ctx}
-            return handler.function(**args, **more)
-        return handler.function(**handler.bind(args, ctx, server_context.shown()))
+    def schema(self) -> Schema:
+        if self._schema is not None:
+            return self._schema
+        return self._handler.signature(shown_contexts()).schema
 
-    def output() -> Optional[Schema]:
-        return output_schema if output_schema is not None else outcome.schema_of(handler, output_type)
+    def output_schema(self) -> Optional[Schema]:
+        if self._output_schema is not None:
+            return self._output_schema
+        return outcome.schema_of(self._handler, self._output_type)
 
-    if not description:
-        from .docstring import read
+    def parameters(self) -> List[str]:
+        return self._handler.names
 
-        description = read(getattr(handler.function, "__doc__", None) or "").description
-    return ToolDef(
-        name, description, handler.function, options, handler.site, schema, invoke, output,
-        lambda: handler.names,
-    )  # fmt: skip
+    def invoke(self, ctx: Any, args: Dict[str, Any]) -> Any:
+        handler = self._handler
+        if self._schema is None:
+            return handler.function(**handler.bind(args, ctx, shown_contexts()))
+        if handler.context_name is not None:
+            args = {**args, handler.context_name: ctx}
+        return handler.function(**args)
 
 
 def get_registered_tools() -> List[ToolDef]:

@@ -7,7 +7,7 @@ import threading
 from fnmatch import fnmatchcase
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Type, TypeVar
 
-from . import manager, server_context, site
+from . import manager, site
 from .errors import Cancelled, DefinitionError, InvalidArguments
 from .group import Checks, marked
 from .handler import ToolHandler, positional
@@ -16,15 +16,15 @@ from .problems import show
 from .record import Record
 from .registry import registry
 from .result import ToolResult
-from .tool import ToolDef, ToolOptions
+from .server_context import shown_contexts
+from .shape import Schema
+from .tool import Target, ToolDef, ToolOptions
 
 F = TypeVar("F", bound=Callable[..., Any])
 C = TypeVar("C", bound=Type[Any])
 Names = Optional[Sequence[str]]
 
 _MARK = "__protomcp_step__"
-_CANCEL_SCHEMA: Dict[str, Any] = {"type": "object", "properties": {}}
-
 #: Steps change which tools there are, so they run one at a time.
 _stepping = threading.RLock()
 
@@ -38,7 +38,7 @@ class StepResult(Record):
         self.next = next
 
 
-class StepDef:
+class StepDef(Target):
     """One step."""
 
     def __init__(
@@ -64,12 +64,34 @@ class StepDef:
         self.block_during = block_during
         self.on_error = on_error or {}
         self.checks = checks
-        self.handler: Callable[..., Any] = _no_handler
-        self.bound: Optional[ToolHandler] = None
+
+    def bind(self, workflow: WorkflowDef, method: ToolHandler) -> None:
+        """Makes it a step of an instance."""
+        self.workflow = workflow
+        self.method = method
+        self.description = self.description or method.summary() or f"{workflow.name} {self.name}"
+
+    def schema(self) -> Schema:
+        return self.method.signature(shown_contexts()).schema
+
+    def parameters(self) -> List[str]:
+        return self.method.names
+
+    def invoke(self, ctx: Any, args: Dict[str, Any]) -> Any:
+        return self.workflow.step(self, ctx, args)
 
 
-def _no_handler() -> None:
-    """Stands in until the class is made a workflow."""
+class _Cancel(Target):
+    """Ends a workflow before its end."""
+
+    def __init__(self, workflow: WorkflowDef) -> None:
+        self._workflow = workflow
+
+    def schema(self) -> Schema:
+        return {"type": "object", "properties": {}}
+
+    def invoke(self, ctx: Any, args: Dict[str, Any]) -> Any:
+        return self._workflow.cancel()
 
 
 class WorkflowState(Record):
@@ -135,37 +157,24 @@ class WorkflowDef:
                     raise wrong(f"step '{step.name}' on_error references nonexistent step '{other}'")
 
     def tools(self) -> List[ToolDef]:
-        tools = []
-        for step in self.steps:
-            assert step.bound is not None
-            bound = step.bound
-            tools.append(
-                ToolDef(
-                    f"{self.name}.{step.name}",
-                    step.description or f"{self.name} {step.name}",
-                    step.handler,
-                    ToolOptions(hidden=not step.initial),
-                    bound.site,
-                    lambda bound=bound: bound.signature(server_context.shown()).schema,
-                    lambda ctx, args, step=step: self._step(step, ctx, args),
-                    parameters=lambda bound=bound: bound.names,
-                )
+        tools = [
+            ToolDef(
+                f"{self.name}.{step.name}",
+                step.description,
+                step.method.function,
+                step,
+                ToolOptions(hidden=not step.initial),
+                step.method.site,
             )
+            for step in self.steps
+        ]
         if any(not step.no_cancel for step in self.steps if not step.terminal):
-            tools.append(
-                ToolDef(
-                    f"{self.name}.cancel",
-                    f"Cancel the {self.name} workflow",
-                    self._cancel,
-                    ToolOptions(hidden=True),
-                    self.site,
-                    lambda: _CANCEL_SCHEMA,
-                    lambda ctx, args: self._cancel(),
-                )
-            )
+            name, text = f"{self.name}.cancel", f"Cancel the {self.name} workflow"
+            options = ToolOptions(hidden=True)
+            tools.append(ToolDef(name, text, self.cancel, _Cancel(self), options, self.site))
         return tools
 
-    def _step(self, step: StepDef, ctx: Any, args: Dict[str, Any]) -> ToolResult:
+    def step(self, step: StepDef, ctx: Any, args: Dict[str, Any]) -> ToolResult:
         with _stepping:
             wrong = step.checks.violation(args)
             if wrong is not None:
@@ -194,11 +203,10 @@ class WorkflowDef:
             return result
 
     def _run(self, step: StepDef, state: WorkflowState, ctx: Any, args: Dict[str, Any]) -> ToolResult:
-        assert step.bound is not None
-        bound = step.bound.bind(args, ctx, server_context.shown())
+        bound = step.method.bind(args, ctx, shown_contexts())
         state.current_step = step.name
         try:
-            result = settled(lambda: step.handler(**bound), ctx)
+            result = settled(lambda: step.method.function(**bound), ctx)
         except Cancelled:
             raise
         except Exception as error:
@@ -248,7 +256,7 @@ class WorkflowDef:
         _active.remove(state)
         return _showing(result, set(state.before))
 
-    def _cancel(self) -> ToolResult:
+    def cancel(self) -> ToolResult:
         with _stepping:
             state = self._state()
             if state is None:
@@ -366,16 +374,15 @@ def workflow(
 
     def decorate(cls: C) -> C:
         instance = cls()
-        steps = []
+        steps: List[Tuple[StepDef, ToolHandler]] = []
         for mark, method in marked(instance, _MARK):
             made = StepDef(*mark)
-            made.handler = method
-            made.bound = ToolHandler(method, f'the workflow "{name}": the step "{made.name}"')
-            made.description = made.description or (method.__doc__ or "").strip().partition("\n\n")[0]
-            steps.append(made)
+            steps.append((made, ToolHandler(method, f'the workflow "{name}": the step "{made.name}"')))
         definition = WorkflowDef(
-            name, description, steps, instance, allow_during, block_during, where
+            name, description, [made for made, _ in steps], instance, allow_during, block_during, where
         )
+        for made, bound in steps:
+            made.bind(definition, bound)
         registry.workflows.append(definition)
         registry.changed()
         return cls
