@@ -67,6 +67,8 @@ class Connection:
         self._last_ask = 0
         self._ended = False
         self._forked = False
+        #: Makes sure that somebody reads, because an answer is waited for.
+        self.attend: Callable[[], None] = _nothing
         os.register_at_fork(after_in_child=self._after_fork)
 
     def _after_fork(self) -> None:
@@ -106,6 +108,14 @@ class Connection:
                 # Nearly always: one whole frame.
                 return data[4:]
             buffer += data
+
+    def fileno(self) -> int:
+        return self._socket.fileno()
+
+    def is_buffered(self) -> bool:
+        """Whether a whole frame, or what is wrong, can be read without waiting."""
+        have = len(self._buffer)
+        return have >= 4 and have - 4 >= int.from_bytes(self._buffer[:4], "big")
 
     def send(self, kind: str, message: Message, request_id: str = "") -> None:
         """Sends one message. That the connection is broken is noticed where it is read.
@@ -157,6 +167,7 @@ class Connection:
             self._last_ask += 1
             answer = Answer(f"t{self._last_ask}", callback)
             self._answers[answer.request_id] = answer
+        self.attend()
         try:
             self.send(kind, message, answer.request_id)
         except TooLarge as error:
@@ -190,6 +201,10 @@ class Connection:
         for answer in answers:
             answer.set(None)
         self._socket.close()
+
+
+def _nothing() -> None:
+    pass
 
 
 def gone() -> ToolError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
+from time import monotonic
 from typing import Any, Callable, Deque, Optional, Set
 
 from .context import ToolContext
@@ -15,17 +16,30 @@ from .problems import show
 Finish = Callable[[Any, Optional[BaseException]], None]
 
 
+#: A handler that took longer than this, in seconds, is expected to do so again.
+_SLOW = 0.002
+
+_slow: Set[str] = set()
+
+
 class Request:
     """One request that needs a handler."""
 
-    __slots__ = ("ctx", "run", "finish")
+    __slots__ = ("ctx", "what", "run", "finish")
 
-    def __init__(self, ctx: ToolContext, run: Callable[[], Any], finish: Finish) -> None:
+    def __init__(
+        self, ctx: ToolContext, what: str, run: Callable[[], Any], finish: Finish
+    ) -> None:
         self.ctx = ctx
+        #: Which handler, in a sentence: ``the tool 'add'``.
+        self.what = what
         #: Calls the handler; the result may have to be awaited.
         self.run = run
         #: Takes the handler's value, or what it raised.
         self.finish = finish
+
+    def is_slow(self) -> bool:
+        return self.what in _slow
 
 
 class Dispatcher:
@@ -39,30 +53,37 @@ class Dispatcher:
         self._waiting: Deque[Request] = deque()
         self._ended = False
 
-    def begin(self, request: Request) -> None:
+    def begin(self, request: Request) -> bool:
+        """Whether the request is to be worked on now; else it waits for its turn."""
         request.ctx._leave = lambda: self._leave(request)
         with self._lock:
             if self._ended:
-                return
+                return False
             if len(self._running) >= self._concurrency:
                 self._waiting.append(request)
-                return
+                return False
             self._running.add(request)
-        pool.run(lambda: self._work(request))
+            return True
 
-    def _work(self, request: Request) -> None:
+    def work(self, request: Request) -> None:
+        """Runs the handler and answers, or leaves it to the loop. Never raises."""
+        began = monotonic()
+        raised: Optional[BaseException] = None
         try:
             # A cancel may have come while it waited.
             request.ctx.check_cancelled()
             value = request.run()
         except BaseException as error:
-            wrapped = HandlerExit(error) if isinstance(error, SystemExit) else error
-            self._end(request, None, wrapped)
-            return
-        if is_awaitable(value):
+            value, raised = None, error
+        if monotonic() - began > _SLOW:
+            _slow.add(request.what)
+        elif _slow:
+            _slow.discard(request.what)
+        if raised is None and is_awaitable(value):
             loop.spawn(value, request.ctx, lambda *outcome: self._awaited(request, *outcome))
-        else:
-            self._end(request, value, None)
+            return
+        wrapped = HandlerExit(raised) if isinstance(raised, SystemExit) else raised
+        self._end(request, value, wrapped)
 
     def _awaited(self, request: Request, value: Any, error: Optional[BaseException]) -> None:
         # Writing the answer may block, and the loop is for all.
@@ -87,7 +108,7 @@ class Dispatcher:
                 self._running.add(following)
         if following is not None:
             started = following
-            pool.run(lambda: self._work(started))
+            pool.run(lambda: self.work(started))
 
     def cancel(self, request_id: str) -> None:
         with self._lock:

@@ -7,7 +7,7 @@ import signal
 import sys
 import threading
 from types import FrameType
-from typing import Any, Optional
+from typing import Any, Callable, Iterator, List, Optional
 
 from . import connection as connections
 from .connection import MESSAGE_MAX
@@ -140,21 +140,26 @@ if sys.version_info >= (3, 12):
         monitoring.set_local_events(tool, main, returns)
 
 else:
+    #: Of these versions of Python.
+    _RETURN_VALUE = 83
 
     def _watch_shutdown(frame: FrameType) -> None:
-        """The first thing that happens at the end of a program, while threads may still be started,
-        are the functions that ``threading`` keeps for that; the last one added is the first."""
-        # Its own function must come after ours: it ends the threads of all executors.
-        import concurrent.futures.thread  # noqa: F401
-        from opcode import opmap
-
+        """At the end of a program ``threading`` calls the functions that it keeps for that, the last
+        one first. Ours is to be the very first: while the process serves, nothing may have ended."""
+        atexits: Any = getattr(threading, "_threading_atexits")
         pid = os.getpid()
+
+        class EndingFirst(List[Callable[[], None]]):
+            def __reversed__(self) -> Iterator[Callable[[], None]]:
+                yield ending
+                yield from super().__reversed__()
 
         def ending() -> None:
             # An exception or sys.exit() leaves the frame at another instruction than its return.
-            came_to_its_end = frame.f_code.co_code[frame.f_lasti] == opmap["RETURN_VALUE"]
+            came_to_its_end = frame.f_code.co_code[frame.f_lasti] == _RETURN_VALUE
             if os.getpid() != pid or not came_to_its_end:
                 return
+            setattr(threading, "_SHUTTING_DOWN", False)
             try:
                 _run_at_end()
             except DefinitionError as error:
@@ -162,8 +167,10 @@ else:
                 _exit(f"{error}\n", 1)
             except SystemExit as error:
                 _exit("", error.code if isinstance(error.code, int) else 1)
+            finally:
+                setattr(threading, "_SHUTTING_DOWN", True)
 
-        threading._register_atexit(ending)  # type: ignore[attr-defined]
+        setattr(threading, "_threading_atexits", EndingFirst(atexits))
 
     def _exit(text: str, status: int) -> None:
         sys.stderr.write(text)

@@ -16,6 +16,7 @@ from .jsontext import loads
 from .problems import say, show
 from .prompt import find_prompt, messages
 from .questions import InputRequired
+from .reading import Reading
 from .registry import registry
 from .resource import contents, find_resource
 from .result import failed
@@ -39,12 +40,14 @@ class Server:
         #: Middleware that the bridge has acknowledged; ``None`` while there is no handshake.
         self._acknowledged: Optional[int] = None
         self._is_ready = False
-        self._handlers: Dict[str, Callable[[str, Message, Message], None]] = {
+        self._requests: Dict[str, Callable[[str, Message, Message], Request]] = {
             "call_tool": self._call_tool,
             "middleware_intercept": self._intercept,
             "read_resource_request": self._read_resource,
             "get_prompt_request": self._get_prompt,
             "completion_request": self._complete,
+        }
+        self._others: Dict[str, Callable[[str, Message], None]] = {
             "list_tools": self._list_tools,
             "register_middleware_response": self._middleware_registered,
             "reload": self._reload,
@@ -59,38 +62,39 @@ class Server:
         }
 
     def run(self) -> None:
-        """Reads until the bridge is gone; never waits for a handler."""
+        """Serves until the bridge is gone."""
         registry.changed = self._offer_changed
         try:
-            while True:
-                body = self._connection.read()
-                if body is None:
-                    break
-                self._receive(body)
+            Reading(self._connection, self._dispatcher, self._receive).run()
         finally:
             registry.changed = _nothing
             self._connection.end()
             self._dispatcher.end()
             self._tasks.end_all()
 
-    def _receive(self, body: bytes) -> None:
+    def _receive(self, body: bytes) -> Optional[Request]:
+        """Takes one message; hands out the request if it is one for a handler."""
         try:
             kind, message, envelope = wire.opened(body)
         except WireError as error:
             say(f"a message of the bridge can't be read and is skipped: {error}")
-            return
+            return None
         if kind is None:
-            return
+            return None
         request_id: str = envelope.get("request_id", "")
-        handle = self._handlers.get(kind)
+        make = self._requests.get(kind)
+        if make is not None:
+            return make(request_id, message, envelope)
+        handle = self._others.get(kind)
         if handle is not None:
-            handle(request_id, message, envelope)
+            handle(request_id, message)
         else:
             self._connection.deliver(request_id, kind, message)
+        return None
 
     # The handshake.
 
-    def _list_tools(self, request_id: str, message: Message, envelope: Message) -> None:
+    def _list_tools(self, request_id: str, message: Message) -> None:
         self._send_tools(request_id)
         self._register(0)
 
@@ -118,7 +122,7 @@ class Server:
             return
         self._complete_handshake("")
 
-    def _middleware_registered(self, request_id: str, message: Message, envelope: Message) -> None:
+    def _middleware_registered(self, request_id: str, message: Message) -> None:
         if self._acknowledged is None:
             return
         if message.get("success"):
@@ -142,7 +146,7 @@ class Server:
         if self._is_ready:
             self._send_tools("")
 
-    def _reload(self, request_id: str, message: Message, envelope: Message) -> None:
+    def _reload(self, request_id: str, message: Message) -> None:
         if not get_config()["hot_reload"]:
             error = "the code is not loaded anew in place; start the process anew"
             self._send("reload_response", {"success": False, "error": error}, request_id)
@@ -161,20 +165,20 @@ class Server:
         self._send_tools("")
         self._register(0)
 
-    def _restore_state(self, request_id: str, message: Message, envelope: Message) -> None:
+    def _restore_state(self, request_id: str, message: Message) -> None:
         state.restore(message.get("state", b""))
 
     # Lists.
 
-    def _list_resources(self, request_id: str, message: Message, envelope: Message) -> None:
+    def _list_resources(self, request_id: str, message: Message) -> None:
         listed = [definition.to_wire() for definition in registry.resources]
         self._send("resource_list_response", {"resources": listed}, request_id)
 
-    def _list_templates(self, request_id: str, message: Message, envelope: Message) -> None:
+    def _list_templates(self, request_id: str, message: Message) -> None:
         listed = [definition.to_wire() for definition in registry.templates]
         self._send("resource_template_list_response", {"templates": listed}, request_id)
 
-    def _list_prompts(self, request_id: str, message: Message, envelope: Message) -> None:
+    def _list_prompts(self, request_id: str, message: Message) -> None:
         listed = [definition.to_wire() for definition in registry.prompts]
         self._send("prompt_list_response", {"prompts": listed}, request_id)
 
@@ -197,7 +201,7 @@ class Server:
             tasks=self._tasks,
         )
 
-    def _call_tool(self, request_id: str, message: Message, envelope: Message) -> None:
+    def _call_tool(self, request_id: str, message: Message, envelope: Message) -> Request:
         ctx = self._context(request_id, message, envelope)
         ctx.tool_name = message.get("name", "")
         call = Call(ctx, message, self._tools)
@@ -210,7 +214,7 @@ class Server:
             else:
                 self._send_result(kind, answer, request_id)
 
-        self._dispatcher.begin(Request(ctx, call.run, finish))
+        return Request(ctx, call.name, call.run, finish)
 
     def _send_result(self, kind: str, answer: Message, request_id: str) -> None:
         text = answer.get("result_json", "")
@@ -232,25 +236,25 @@ class Server:
         for request_id in waiting:
             self._answer("call_result", answer, request_id, failed)
 
-    def _task_status(self, request_id: str, message: Message, envelope: Message) -> None:
+    def _task_status(self, request_id: str, message: Message) -> None:
         status = self._tasks.status(message.get("task_id", ""))
         self._send("task_status_response", status, request_id)
 
-    def _task_result(self, request_id: str, message: Message, envelope: Message) -> None:
+    def _task_result(self, request_id: str, message: Message) -> None:
         result = self._tasks.fetch(message.get("task_id", ""), request_id)
         if result is not None:
             self._answer("call_result", result, request_id, failed)
 
-    def _task_cancel(self, request_id: str, message: Message, envelope: Message) -> None:
+    def _task_cancel(self, request_id: str, message: Message) -> None:
         self._tasks.cancel(message.get("task_id", ""))
-        self._task_status(request_id, message, envelope)
+        self._task_status(request_id, message)
 
-    def _cancel(self, request_id: str, message: Message, envelope: Message) -> None:
+    def _cancel(self, request_id: str, message: Message) -> None:
         cancelled = message.get("request_id", "")
         self._dispatcher.cancel(cancelled)
         self._tasks.cancel_call(cancelled)
 
-    def _read_resource(self, request_id: str, message: Message, envelope: Message) -> None:
+    def _read_resource(self, request_id: str, message: Message, envelope: Message) -> Request:
         ctx = self._context(request_id, message, envelope)
         uri: str = message.get("uri", "")
         mime_type: List[str] = [""]
@@ -263,9 +267,9 @@ class Server:
         def told(value: Any) -> Message:
             return contents(value, uri, mime_type[0])
 
-        self._serve("read_resource_response", ctx, run, told, f"the resource {uri}")
+        return self._serving("read_resource_response", ctx, run, told, f"the resource {uri}")
 
-    def _get_prompt(self, request_id: str, message: Message, envelope: Message) -> None:
+    def _get_prompt(self, request_id: str, message: Message, envelope: Message) -> Request:
         ctx = self._context(request_id, message, envelope)
         ctx.tool_name = ""
         name: str = message.get("name", "")
@@ -274,16 +278,16 @@ class Server:
             args = loads(message.get("arguments_json") or "{}")
             return find_prompt(name).render(ctx, args)
 
-        self._serve("get_prompt_response", ctx, run, messages, f"the prompt {name!r}")
+        return self._serving("get_prompt_response", ctx, run, messages, f"the prompt {name!r}")
 
-    def _serve(
+    def _serving(
         self,
         kind: str,
         ctx: ToolContext,
         run: Callable[[], Any],
         told: Callable[[Any], Message],
         where: str,
-    ) -> None:
+    ) -> Request:
         """A request whose answer has room for an error."""
 
         def finish(value: Any, error: Optional[BaseException]) -> None:
@@ -305,9 +309,9 @@ class Server:
                 answer_kind, answer, ctx.request_id, lambda error: {"error": error.to_wire()}
             )
 
-        self._dispatcher.begin(Request(ctx, run, finish))
+        return Request(ctx, where, run, finish)
 
-    def _complete(self, request_id: str, message: Message, envelope: Message) -> None:
+    def _complete(self, request_id: str, message: Message, envelope: Message) -> Request:
         ctx = self._context(request_id, message, envelope)
         argument = message.get("argument_name", "")
         key = (message.get("ref_type", ""), message.get("ref_name", ""), argument)
@@ -330,9 +334,9 @@ class Server:
                 as_tool_error(raised, f"the completion of {argument!r}")
             self._answer("completion_response", answer, request_id, lambda error: {})
 
-        self._dispatcher.begin(Request(ctx, run, finish))
+        return Request(ctx, f"the completion of {argument!r}", run, finish)
 
-    def _intercept(self, request_id: str, message: Message, envelope: Message) -> None:
+    def _intercept(self, request_id: str, message: Message, envelope: Message) -> Request:
         ctx = self._context(request_id, {}, envelope)
         name = message.get("middleware_name", "")
 
@@ -365,7 +369,7 @@ class Server:
                 lambda error: _rejection(error.message),
             )
 
-        self._dispatcher.begin(Request(ctx, run, finish))
+        return Request(ctx, f"the middleware {name!r}", run, finish)
 
     # Sending.
 
