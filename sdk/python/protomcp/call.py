@@ -7,15 +7,12 @@ from typing import Any, Dict, Optional, Tuple
 
 from .context import ToolContext
 from .dispatch import as_tool_error
-from .errors import Cancelled, InvalidArguments, NotFound
+from .errors import Cancelled, InvalidArguments, NeedsInput, NotFound
 from .jsontext import loads
-from .local_middleware import chain
 from .loop import settled
 from .mismatch import close
-from .questions import InputRequired
 from .registry import registry
 from .result import ToolResult, failed, to_wire
-from .sidecar import ensure_sidecars
 from .telemetry import ToolCallEvent, emit_telemetry
 from .tool import ToolDef
 from .wire import Message
@@ -42,6 +39,8 @@ class Call:
             raise NotFound(f"Tool not found: {self.name}", close(self.name, self._tools))
         self._args = args = _parsed(self._args_json)
         if registry.sidecars:
+            from .sidecar import ensure_sidecars
+
             ensure_sidecars()
         if registry.contexts:
             accepted = tool.target.parameters()
@@ -54,6 +53,8 @@ class Call:
         if not registry.local_middleware:
             return tool.target.invoke(self.ctx, args)
 
+        from .local_middleware import chain
+
         def innermost(ctx: Any, changed: Dict[str, Any]) -> Any:
             return tool.target.invoke(self.ctx if ctx is None else ctx, changed)
 
@@ -61,11 +62,11 @@ class Call:
 
     def answer(self, value: Any, error: Optional[BaseException]) -> Tuple[str, Message]:
         """What the bridge is told."""
-        if isinstance(error, InputRequired):
+        if isinstance(error, NeedsInput):
             value, error = error, None
         if error is None:
             try:
-                if isinstance(value, InputRequired):
+                if isinstance(value, NeedsInput):
                     return "input_required", value.to_wire()
                 message = to_wire(value, with_text=bool(registry.middleware))
                 self._emit("success", args=self._args, result=value)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
 
 from . import connection as connections
-from . import questions, state, telemetry
+from . import state, telemetry
 from .connection import Answer, Connection
 from .errors import Cancelled, ToolError
 from .log import ServerLogger
-from .questions import Elicited, Input, Root
 
 if TYPE_CHECKING:
+    from .questions import Elicited, Input, Root
     from .tasks import Task, Tasks
     from .wire import Message
 
@@ -43,8 +43,7 @@ class ToolContext:
         self.tool_name = tool_name
         #: The trace that this request belongs to (W3C Trace Context): ``traceparent`` and the like.
         self.trace: Dict[str, str] = trace or {}
-        #: What came back of an :class:`InputRequired` that this handler answered with before.
-        self.input = Input(input)
+        self._input = input
         self._send_fn = send_fn
         self._connection = connection
         self._tasks = tasks
@@ -54,6 +53,13 @@ class ToolContext:
         self._interrupt: Optional[Callable[[], None]] = None
         self._leave: Callable[[], None] = _nothing
         self._scale = 1
+
+    @property
+    def input(self) -> Input:
+        """What came back of an :class:`InputRequired` that this handler answered with before."""
+        from .questions import Input
+
+        return Input(self._input)
 
     @property
     def log(self) -> ServerLogger:
@@ -153,6 +159,8 @@ class ToolContext:
             ``role``, ``content`` (a text; blocks if there is more than text), ``model`` and
             ``stop_reason``; or ``error`` and ``error_code`` when the host can't or won't.
         """
+        from . import questions
+
         asked = questions.sampling(messages, system_prompt, max_tokens, model_preferences, more)
         try:
             return questions.sampled(self._ask("sampling_request", asked, timeout))
@@ -171,6 +179,8 @@ class ToolContext:
         **more: Any,
     ) -> Dict[str, Any]:
         """:meth:`sample` for async handlers."""
+        from . import questions
+
         asked = questions.sampling(messages, system_prompt, max_tokens, model_preferences, more)
         try:
             return questions.sampled(await self._ask_async("sampling_request", asked, timeout))
@@ -199,6 +209,8 @@ class ToolContext:
 
         :raises ToolError: there is no answer; its code says why, such as ``MISSING_CAPABILITY``.
         """
+        from . import questions
+
         asked, load = questions.elicitation(message, schema, url)
         return questions.elicited(self._ask("elicit_request", asked, timeout), load)
 
@@ -211,6 +223,8 @@ class ToolContext:
         timeout: Optional[float] = None,
     ) -> Elicited:
         """:meth:`elicit` for async handlers."""
+        from . import questions
+
         asked, load = questions.elicitation(message, schema, url)
         return questions.elicited(await self._ask_async("elicit_request", asked, timeout), load)
 
@@ -219,10 +233,14 @@ class ToolContext:
 
         :raises ToolError: there is no answer; its code says why.
         """
+        from . import questions
+
         return questions.roots(self._ask("list_roots_request", {}, timeout))
 
     async def roots_async(self, timeout: Optional[float] = None) -> List[Root]:
         """:meth:`roots` for async handlers."""
+        from . import questions
+
         return questions.roots(await self._ask_async("list_roots_request", {}, timeout))
 
     def _connected(self) -> Connection:

@@ -68,13 +68,14 @@ class Dispatcher:
     def work(self, request: Request) -> None:
         """Runs the handler and answers, or leaves it to the loop. Never raises."""
         began = monotonic()
+        value: Any = None
         raised: Optional[BaseException] = None
         try:
             # A cancel may have come while it waited.
             request.ctx.check_cancelled()
             value = request.run()
         except BaseException as error:
-            value, raised = None, error
+            raised = error
         if monotonic() - began > _SLOW:
             _slow.add(request.what)
         elif _slow:

@@ -82,6 +82,13 @@ class ProtocolError(ToolError):
         return {**super().to_wire(), "rpc_code": self.rpc_code}
 
 
+class NeedsInput(Exception):
+    """In place of a result: questions; see :class:`InputRequired`."""
+
+    def to_wire(self) -> Message:
+        raise NotImplementedError
+
+
 class DefinitionError(SystemExit, ValueError):
     """A tool file says something that can't be: one line, with the place.
 

@@ -6,8 +6,8 @@ import typing
 from typing import Any, Optional
 
 from .content import Content
+from .errors import NeedsInput
 from .handler import Handler
-from .questions import InputRequired
 from .result import ToolResult
 from .shape import NoShape, Schema, Shapes
 
@@ -55,7 +55,7 @@ def _says_something(hint: Any) -> bool:
 
 
 def _is_ours(hint: Any) -> bool:
-    ours = (Content, ToolResult, InputRequired)
+    ours = (Content, ToolResult, NeedsInput)
     if typing.get_args(hint):
         return any(_is_ours(arg) for arg in typing.get_args(hint))
     return isinstance(hint, type) and issubclass(hint, ours)

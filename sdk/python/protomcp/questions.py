@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
 
 from .content import block
-from .errors import ToolError
+from .errors import NeedsInput, ToolError
 from .jsontext import dumps, loads
 from .mismatch import Mismatch
 from .record import Record
@@ -152,7 +152,7 @@ def _check(message: Message, code: str) -> None:
         raise ToolError(message.get("error") or "there is no answer", code)
 
 
-class InputRequired(Exception):
+class InputRequired(NeedsInput):
     """Returned (or raised) by a handler that needs to know something first, and that must not wait:
     it is called again with the same arguments and with the answers in ``ctx.input``, perhaps in
     another process.

@@ -6,19 +6,15 @@ from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from . import state, wire
 from .call import Call
-from .completion import complete, suggestions
 from .connection import Connection, TooLarge
 from .context import ToolContext
 from .discovery import discover_handlers, get_config
 from .dispatch import Dispatcher, Request, as_tool_error
-from .errors import DefinitionError, ToolError
+from .errors import DefinitionError, NeedsInput, ToolError
 from .jsontext import loads
 from .problems import say, show
-from .prompt import find_prompt, messages
-from .questions import InputRequired
 from .reading import Reading
 from .registry import registry
-from .resource import contents, find_resource
 from .result import failed
 from .tasks import Tasks
 from .tool import ToolDef
@@ -256,6 +252,8 @@ class Server:
 
     def _read_resource(self, request_id: str, message: Message, envelope: Message) -> Request:
         ctx = self._context(request_id, message, envelope)
+        from .resource import contents, find_resource
+
         uri: str = message.get("uri", "")
         mime_type: List[str] = [""]
 
@@ -273,6 +271,7 @@ class Server:
         ctx = self._context(request_id, message, envelope)
         ctx.tool_name = ""
         name: str = message.get("name", "")
+        from .prompt import find_prompt, messages
 
         def run() -> Any:
             args = loads(message.get("arguments_json") or "{}")
@@ -294,11 +293,11 @@ class Server:
             answer_kind = kind
             answer: Message = {}
             try:
-                if isinstance(error, InputRequired):
+                if isinstance(error, NeedsInput):
                     value, error = error, None
                 if error is not None:
                     raise error
-                if isinstance(value, InputRequired):
+                if isinstance(value, NeedsInput):
                     answer_kind, answer = "input_required", value.to_wire()
                 else:
                     answer = told(value)
@@ -314,6 +313,8 @@ class Server:
     def _complete(self, request_id: str, message: Message, envelope: Message) -> Request:
         ctx = self._context(request_id, message, envelope)
         argument = message.get("argument_name", "")
+        from .completion import complete, suggestions
+
         key = (message.get("ref_type", ""), message.get("ref_name", ""), argument)
 
         def run() -> Any:
