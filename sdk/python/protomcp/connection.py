@@ -9,6 +9,7 @@ import os
 import socket
 import sys
 import threading
+from contextvars import ContextVar
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from . import wire
@@ -210,6 +211,9 @@ def _nothing() -> None:
 def gone() -> ToolError:
     return ToolError("the bridge closed the connection", "BRIDGE_GONE")
 
+
+#: The request that this thread or coroutine works on.
+calling: ContextVar[str] = ContextVar("protomcp_calling", default="")
 
 #: The connection of this process, while it serves.
 _current: Optional[Connection] = None

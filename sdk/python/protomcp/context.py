@@ -64,7 +64,7 @@ class ToolContext:
     @property
     def log(self) -> ServerLogger:
         """The host's log: ``ctx.log.info("…")``."""
-        return ServerLogger(self._send_fn)
+        return ServerLogger(self._send_fn, request_id=self.request_id)
 
     @property
     def state(self) -> Dict[str, Any]:

@@ -7,6 +7,7 @@ from collections import deque
 from time import monotonic
 from typing import Any, Callable, Deque, Optional, Set
 
+from .connection import calling
 from .context import ToolContext
 from .errors import Cancelled, ToolError
 from .loop import HandlerExit, is_awaitable, loop
@@ -55,7 +56,7 @@ class Dispatcher:
 
     def begin(self, request: Request) -> bool:
         """Whether the request is to be worked on now; else it waits for its turn."""
-        request.ctx._leave = lambda: self._leave(request)
+        request.ctx._leave = lambda: self._work_elsewhere(self._leave(request))
         with self._lock:
             if self._ended:
                 return False
@@ -66,10 +67,22 @@ class Dispatcher:
             return True
 
     def work(self, request: Request) -> None:
-        """Runs the handler and answers, or leaves it to the loop. Never raises."""
-        began = monotonic()
+        """Runs the handler and answers, or leaves it to the loop; then those that waited for its end.
+        Never raises."""
+        following: Optional[Request] = request
+        while following is not None:
+            following = self._work(following, _nothing)
+
+    def work_at_home(self, request: Request, come_home: Callable[[], None]) -> None:
+        """The same for the thread that should be reading: it does so again as soon as the handler is
+        done, before its answer makes the bridge send more."""
+        self._work_elsewhere(self._work(request, come_home))
+
+    def _work(self, request: Request, handled: Callable[[], None]) -> Optional[Request]:
         value: Any = None
         raised: Optional[BaseException] = None
+        calling.set(request.ctx.request_id)
+        began = monotonic()
         try:
             # A cancel may have come while it waited.
             request.ctx.check_cancelled()
@@ -80,35 +93,46 @@ class Dispatcher:
             _slow.add(request.what)
         elif _slow:
             _slow.discard(request.what)
+        handled()
         if raised is None and is_awaitable(value):
             loop.spawn(value, request.ctx, lambda *outcome: self._awaited(request, *outcome))
-            return
-        wrapped = HandlerExit(raised) if isinstance(raised, SystemExit) else raised
-        self._end(request, value, wrapped)
+            return None
+        return self._end(request, value, raised)
 
     def _awaited(self, request: Request, value: Any, error: Optional[BaseException]) -> None:
         # Writing the answer may block, and the loop is for all.
-        pool.run(lambda: self._end(request, value, error))
+        def end() -> None:
+            following = self._end(request, value, error)
+            if following is not None:
+                self.work(following)
 
-    def _end(self, request: Request, value: Any, error: Optional[BaseException]) -> None:
+        pool.run(end)
+
+    def _end(
+        self, request: Request, value: Any, error: Optional[BaseException]
+    ) -> Optional[Request]:
+        wrapped = HandlerExit(error) if isinstance(error, SystemExit) else error
         try:
-            request.finish(value, error)
+            request.finish(value, wrapped)
         except Exception:
             show("answering")
-        self._leave(request)
+        return self._leave(request)
 
-    def _leave(self, request: Request) -> None:
-        """Makes room for the next one."""
-        following: Optional[Request] = None
+    def _leave(self, request: Request) -> Optional[Request]:
+        """Makes room for the next one, which is to be worked on now."""
         with self._lock:
             if request not in self._running:
-                return
+                return None
             self._running.remove(request)
-            if self._waiting and not self._ended:
-                following = self._waiting.popleft()
-                self._running.add(following)
-        if following is not None:
-            started = following
+            if not self._waiting or self._ended:
+                return None
+            following = self._waiting.popleft()
+            self._running.add(following)
+            return following
+
+    def _work_elsewhere(self, request: Optional[Request]) -> None:
+        if request is not None:
+            started = request
             pool.run(lambda: self.work(started))
 
     def cancel(self, request_id: str) -> None:
@@ -125,6 +149,10 @@ class Dispatcher:
             running = list(self._running)
         for request in running:
             request.ctx._cancel()
+
+
+def _nothing() -> None:
+    pass
 
 
 def as_tool_error(error: BaseException, where: str) -> ToolError:

@@ -90,6 +90,7 @@ else:
         one first. Ours is to be the very first: while the process serves, nothing may have ended."""
         atexits: Any = getattr(threading, "_threading_atexits")
         pid = os.getpid()
+        file = frame.f_globals.get("__file__")
 
         class EndingFirst(List[Callable[[], None]]):
             def __reversed__(self) -> Iterator[Callable[[], None]]:
@@ -102,6 +103,9 @@ else:
             if os.getpid() != pid or not came_to_its_end:
                 return
             setattr(threading, "_SHUTTING_DOWN", False)
+            if file is not None:
+                # It was taken away already; multiprocessing looks for it.
+                frame.f_globals["__file__"] = file
             try:
                 _run_at_end()
             except SystemExit as error:

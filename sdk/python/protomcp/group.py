@@ -250,7 +250,7 @@ def tool_group(
             raise DefinitionError(f"{where}: {what} has no method that is an @action")
         group = GroupDef(name, description, actions, instance, strategy, options, where)
         registry.groups.append(group)
-        registry.changed()
+        registry.changed("tools")
         return cls
 
     return decorate

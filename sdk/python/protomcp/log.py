@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Callable, Optional
 
-from .connection import tell
+from .connection import calling, tell
 from .jsontext import dumps
 
 
@@ -15,15 +15,23 @@ class ServerLogger:
     What is sent is an object with the message and with what ``data`` has.
     """
 
-    def __init__(self, send_fn: Optional[Callable[[Any], Any]] = None, name: str = "") -> None:
+    def __init__(
+        self,
+        send_fn: Optional[Callable[[Any], Any]] = None,
+        name: str = "",
+        request_id: str = "",
+    ) -> None:
         self._send_fn = send_fn
         self._name = name
+        self._request_id = request_id
 
     def log(self, level: str, message: str, data: Any = None) -> None:
         if not isinstance(data, dict):
             data = {} if data is None else {"data": data}
         data = {"message": message, **data}
         line = {"level": level, "logger": self._name, "data_json": dumps(data)}
+        # Only the host of this call hears it.
+        line["call_request_id"] = self._request_id or calling.get()
         tell("log", line, self._send_fn)
 
     def debug(self, message: str, *, data: Any = None) -> None:

@@ -4,6 +4,7 @@ there is something for it."""
 from __future__ import annotations
 
 import threading
+from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, Awaitable, Callable, List, Optional
 
 from .errors import Cancelled
@@ -126,11 +127,12 @@ async def _in_pool(call: Callable[[], Any]) -> Any:
     import asyncio
 
     here = asyncio.get_running_loop()
+    context = copy_context()
     future: asyncio.Future[Any] = here.create_future()
 
     def job() -> None:
         try:
-            value = call()
+            value = context.run(call)
         except BaseException as error:
             wrapped = HandlerExit(error) if isinstance(error, SystemExit) else error
             here.call_soon_threadsafe(_set, future, None, wrapped)

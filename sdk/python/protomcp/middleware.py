@@ -29,7 +29,6 @@ def middleware(name: str, priority: int = 100) -> Callable[[F], F]:
     def decorate(function: F) -> F:
         Handler(function, f'the middleware "{name}"')
         registry.middleware.append(MiddlewareDef(name, priority, function))
-        registry.changed()
         return function
 
     return decorate

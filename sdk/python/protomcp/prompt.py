@@ -144,7 +144,7 @@ def prompt(
         called = name or getattr(function, "__name__", "")
         definition = PromptDef(called, description or doc, function, arguments, title, icons, meta)
         registry.prompts.append(definition)
-        registry.changed()
+        registry.changed("prompts")
         return function
 
     return decorate

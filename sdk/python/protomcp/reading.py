@@ -89,8 +89,8 @@ class Reading:
                 if request is None or not self._dispatcher.begin(request):
                     continue
                 self._leave_home(request.is_slow())
-                self._dispatcher.work(request)
-                if not self._come_home():
+                self._dispatcher.work_at_home(request, self._come_home)
+                if self._ended:
                     return
         except BaseException as error:
             self._end(error)
@@ -107,18 +107,17 @@ class Reading:
             self._is_urgent = is_slow
         _wake(self._watcher)
 
-    def _come_home(self) -> bool:
-        """Reads again; false when all is over."""
+    def _come_home(self) -> None:
+        """From here on this thread will read again, or all is over."""
         with self._lock:
             if self._ended:
-                return False
+                return
             if self._state == _BUSY:
                 self._state = _HOME
-                return True
+                return
             self._state = _WANTED
         os.write(self._want, b"!")
         self._home.acquire()
-        return not self._ended
 
     def _watch(self) -> None:
         while not self._ended:

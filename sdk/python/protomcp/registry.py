@@ -35,8 +35,8 @@ class Registry:
         self.sinks: List[Callable[[ToolCallEvent], Any]] = []
         self.sidecars: List[SidecarDef] = []
         self.restorers: List[Callable[[bytes], Any]] = []
-        #: Called after each change, once the process serves.
-        self.changed: Callable[[], None] = _nothing
+        #: Called with the name of a list after a change of it, once the process serves.
+        self.changed: Callable[[str], None] = _nothing
 
     def is_empty(self) -> bool:
         return not (
@@ -70,7 +70,7 @@ class Registry:
         self.take(Registry())
 
 
-def _nothing() -> None:
+def _nothing(name: str) -> None:
     pass
 
 

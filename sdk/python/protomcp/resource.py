@@ -188,7 +188,7 @@ def resource(
             icons, meta,
         )  # fmt: skip
         registry.resources.append(definition)
-        registry.changed()
+        registry.changed("resources")
         return function
 
     return decorate
@@ -215,7 +215,7 @@ def resource_template(
             annotations, icons, meta,
         )  # fmt: skip
         registry.templates.append(definition)
-        registry.changed()
+        registry.changed("templates")
         return function
 
     return decorate

@@ -18,6 +18,7 @@ from .log import log
 from .problems import say
 from .registry import registry
 from .serve import Server, check_definitions
+from .wire import WireError
 
 __all__ = ["log", "run"]
 
@@ -57,6 +58,9 @@ def run() -> None:
         Server(connection).run()
     except (_Stop, KeyboardInterrupt):
         pass
+    except WireError as error:
+        say(f"what the bridge sends can't be read: {error}")
+        sys.exit(1)
     finally:
         connections.set_current(None)
         threading.Thread(target=_end, name="protomcp-end", daemon=True).start()

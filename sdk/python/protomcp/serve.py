@@ -43,6 +43,12 @@ class Server:
             "get_prompt_request": self._get_prompt,
             "completion_request": self._complete,
         }
+        self._lists: Dict[str, Callable[[str, Message], None]] = {
+            "tools": lambda request_id, _: self._send_tools(request_id),
+            "resources": self._list_resources,
+            "templates": self._list_templates,
+            "prompts": self._list_prompts,
+        }
         self._others: Dict[str, Callable[[str, Message], None]] = {
             "list_tools": self._list_tools,
             "register_middleware_response": self._middleware_registered,
@@ -137,10 +143,10 @@ class Server:
             self._send("disable_tools", {"tool_names": hidden})
         self._is_ready = True
 
-    def _offer_changed(self) -> None:
-        """A definition came while the process serves."""
+    def _offer_changed(self, name: str) -> None:
+        """A definition came while the process serves: a list without a request id is news."""
         if self._is_ready:
-            self._send_tools("")
+            self._lists[name]("", {})
 
     def _reload(self, request_id: str, message: Message) -> None:
         if not get_config()["hot_reload"]:
@@ -399,7 +405,7 @@ class Server:
             self._send(kind, instead(ToolError(str(error), "INTERNAL")), request_id)
 
 
-def _nothing() -> None:
+def _nothing(name: str) -> None:
     pass
 
 

@@ -26,7 +26,7 @@ def server_context(param_name: str, expose: bool = True) -> Callable[[F], F]:
     def decorate(function: F) -> F:
         Handler(function, f'the server context "{param_name}"')
         registry.contexts.append(ContextDef(param_name, function, expose))
-        registry.changed()
+        registry.changed("tools")
         return function
 
     return decorate

@@ -245,7 +245,7 @@ def tool(
         registry.tools.append(
             ToolDef(called, text or handler.summary(), function, target, options, handler.site)
         )
-        registry.changed()
+        registry.changed("tools")
         return function
 
     return decorate

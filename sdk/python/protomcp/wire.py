@@ -71,7 +71,7 @@ BatchUpdateRequest enable=1:*s disable=2:*s allow=3:*s block=4:*s
 ActiveToolsResponse tool_names=1:*s
 ProgressNotification progress_token=1:s progress=2:i64 total=3:i64 message=4:s
 CancelRequest request_id=1:s
-LogMessage level=1:s logger=2:s data_json=3:s
+LogMessage level=1:s logger=2:s data_json=3:s call_request_id=1000:s
 CreateTaskResponse task_id=1:s
 TaskStatusRequest task_id=1:s
 TaskStatusResponse task_id=1:s state=2:s progress=3:i64 total=4:i64 message=5:s

@@ -384,7 +384,7 @@ def workflow(
         for made, bound in steps:
             made.bind(definition, bound)
         registry.workflows.append(definition)
-        registry.changed()
+        registry.changed("tools")
         return cls
 
     return decorate
