@@ -6,10 +6,10 @@ import os
 import sys
 from typing import Any, Dict, Optional
 
+from . import site
 from .errors import DefinitionError
 from .problems import say
-from .registry import registry
-from . import site
+from .registry import Registry, registry
 
 #: Handlers mostly wait for something, so this is not about processors; threads start when needed.
 CONCURRENCY = 8
@@ -23,7 +23,8 @@ class _Config:
 
 
 _config = _Config()
-_loaded: Dict[str, Any] = {}
+#: What was defined before any folder was loaded.
+_own: Optional[Registry] = None
 
 
 def configure(
@@ -59,12 +60,13 @@ def get_config() -> Dict[str, Any]:
 
 
 def reset_config() -> None:
+    global _own
     _config.__init__()  # type: ignore[misc]
-    _loaded.clear()
+    _own = None
 
 
 def discover_handlers() -> None:
-    """Loads the files of ``handlers_dir``. When they were loaded before, all definitions are made
+    """Loads the files of ``handlers_dir``. When they were loaded before, what they define is defined
     anew, unless a file can't be loaded: then all stays as it was."""
     if not _config.handlers_dir:
         return
@@ -72,11 +74,12 @@ def discover_handlers() -> None:
     if folder is None:
         say(f"there is no folder {_config.handlers_dir!r}, so no handlers are loaded from it")
         return
+    global _own
     before = registry.copy()
+    if _own is None:
+        _own = before
     try:
-        if _loaded:
-            registry.clear()
-            _loaded.clear()
+        registry.take(_own.copy())
         for name in sorted(os.listdir(folder)):
             if name.endswith(".py") and not name.startswith("_"):
                 _load(os.path.join(folder, name))
@@ -105,4 +108,3 @@ def _load(path: str) -> None:
     module = module_from_spec(spec)
     sys.modules[name] = module
     loader.exec_module(module)
-    _loaded[path] = module

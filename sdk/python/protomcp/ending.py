@@ -48,9 +48,10 @@ def serve_at_end() -> None:
 
 
 def _run_at_end() -> None:
+    from .discovery import get_config
     from .registry import registry
 
-    if not _is_taken and not registry.is_empty():
+    if not _is_taken and (get_config()["handlers_dir"] or not registry.is_empty()):
         from .runner import run
 
         run()

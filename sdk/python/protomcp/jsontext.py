@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from binascii import b2a_base64
-from typing import Any, Callable, Dict
+from typing import Any, Callable, Dict, Optional
 
 from .errors import ToolError
 
@@ -34,7 +34,7 @@ def is_opaque(value: object) -> bool:
     """Whether a value has no JSON form of its own, so that only its ``str`` can be told."""
     if value is None or isinstance(value, (str, int, float, dict, list, tuple)):
         return False
-    return _special(value) is None
+    return _how(type(value)) is None
 
 
 def base64(data: bytes) -> str:
@@ -42,22 +42,21 @@ def base64(data: bytes) -> str:
 
 
 def _default(value: Any) -> Any:
-    known = _special(value)
-    return str(value) if known is None else known[0]
+    how = _how(type(value))
+    return str(value) if how is None else how(value)
 
 
-def _special(value: Any) -> Any:
-    """A tuple with what stands for a value that JSON does not know; ``None`` for the unknown."""
-    kind = type(value)
+def _how(kind: Any) -> Optional[Callable[[Any], Any]]:
+    """What stands for values of a type that JSON does not know; ``None`` for an unknown type."""
     fields = getattr(kind, "__dataclass_fields__", None)
     if fields is not None:
-        return ({name: getattr(value, name) for name in fields},)
+        return lambda value: {name: getattr(value, name) for name in fields}
     if hasattr(kind, "model_dump"):
-        return (value.model_dump(mode="json"),)
+        return lambda value: value.model_dump(mode="json")
     for base in kind.__mro__:
         how = _BY_NAME.get(f"{base.__module__}.{base.__qualname__}")
         if how is not None:
-            return (how(value),)
+            return how
     return None
 
 

@@ -28,6 +28,7 @@ class _LazyFields:
             for name in owner.__match_args__
         ]
         made: Any = dataclasses.make_dataclass(owner.__name__, specs)
+        owner.__dataclass_params__ = made.__dataclass_params__
         owner.__dataclass_fields__ = made.__dataclass_fields__
         return made.__dataclass_fields__
 

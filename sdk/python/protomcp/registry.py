@@ -66,9 +66,6 @@ class Registry:
                 setattr(copied, name, value.copy())
         return copied
 
-    def clear(self) -> None:
-        self.take(Registry())
-
 
 def _nothing(name: str) -> None:
     pass

@@ -51,6 +51,7 @@ class Bridge:
         )
         self.acknowledge = acknowledge
         self.socket = None
+        self.socket = None
         self.buffer = b""
         self.last_id = 0
         #: Messages that came while another one was waited for: kind, message, request id.
