@@ -13,7 +13,7 @@ BENCH ?=
 STATIC_MAX := 2097152
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo demo-python test conformance check proto proto-check static bench clean
+.PHONY: help build demo demo-python test test-python-sdk conformance check proto proto-check static bench clean
 
 help: ## Show this list.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -40,6 +40,10 @@ conformance: ## Run the official conformance suite against examples/conformance.
 	$(CARGO) build --quiet --locked --bin pmcp --example conformance
 	sh tests/conformance/run.sh stdio $(OUT)/debug/pmcp $(OUT)/debug/examples/conformance
 	sh tests/conformance/run.sh http $(OUT)/debug/pmcp $(OUT)/debug/examples/conformance
+
+test-python-sdk: ## Test the Python SDK with every Python that is found.
+	sh tests/environments.sh
+	sh sdk/python/test.sh
 
 check: proto-check ## Check format, lints, docs, the generated code, licences.
 	$(CARGO) fmt --check

@@ -57,6 +57,11 @@ virtual() {
 
 protomcp_old() { virtual protomcp-0.3.0 "$here/published/requirements-0.3.0.txt"; }
 protomcp_new() { virtual protomcp-0.3.1 "$here/published/requirements-0.3.1.txt"; }
+python_sdk() {
+    virtual python-sdk "$here/../sdk/python/tests/requirements.txt"
+    # Its first start fetches the checker itself.
+    "$env/python-sdk/bin/pyright" --version
+}
 client_python() { virtual client-python "$here/clients/requirements.txt"; }
 
 client_rust() {
@@ -105,6 +110,11 @@ done
 if [ -n "$python" ]; then
     make_one protomcp-0.3.0 protomcp_old "$here/published/requirements-0.3.0.txt"
     make_one protomcp-0.3.1 protomcp_new "$here/published/requirements-0.3.1.txt"
+    if command -v node >/dev/null && command -v npm >/dev/null; then
+        make_one python-sdk python_sdk "$here/../sdk/python/tests/requirements.txt"
+    else
+        skip python-sdk 'one of its type checkers needs Node with npm'
+    fi
     make_one client-python client_python "$here/clients/requirements.txt"
     if command -v cc >/dev/null && command -v cargo >/dev/null; then
         make_one rust-sdk rust_sdk "$here/published/requirements-protoc.txt" \
@@ -114,7 +124,7 @@ if [ -n "$python" ]; then
         skip rust-sdk 'its zstd needs a C compiler'
     fi
 else
-    for name in protomcp-0.3.0 protomcp-0.3.1 client-python rust-sdk; do
+    for name in protomcp-0.3.0 protomcp-0.3.1 python-sdk client-python rust-sdk; do
         skip "$name" 'there is no Python 3.10 or later with venv and pip'
     done
 fi
