@@ -64,6 +64,8 @@ mod signatures;
 mod tls;
 /// Which tools are offered, and what the host hears of changes.
 mod tool_list;
+/// Whole conversations, line by line.
+mod transcripts;
 /// Large results on their way from the tool process.
 mod transfers;
 /// Which saves restart the tool process, and what is told about it.

@@ -11,7 +11,7 @@ if ! [ -d "$1" ]; then
     exit 1
 fi
 if [ -d "$env/schemas/revisions" ]; then
-    exec node "$here/check.mjs" "$env/schemas" "$1"
+    exec node "$here/check.mjs" "$env/schemas" "$1" --complete
 fi
 echo 'schemas: SKIPPED, for tests/environments.sh did not make their environment'
 [ "${CI:-}" != true ] && [ -z "${PMCP_REQUIRE_ALL:-}" ]

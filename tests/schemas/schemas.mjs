@@ -13,7 +13,7 @@ const TASKS = 'tasks';
 /** What a definition is called where a revision's own rule of names does not tell. */
 const RESULTS = { 'tasks/result': 'CallToolResult' };
 
-/** What the bridge has no reason to say, by the schemas' names. */
+/** What the bridge has no reason to say, in any revision or in one. */
 const NEVER = new Set([
   // It asks its host for nothing but what a tool wants.
   'PingRequest',
@@ -23,6 +23,11 @@ const NEVER = new Set([
   'ListTasksRequest',
   // `tasks/result` has the result of its call.
   'GetTaskPayloadResult',
+  // It hears nothing of what happens on a page that a tool sent the user to.
+  'ElicitationCompleteNotification',
+  // A stream is ended by its result; no request has an empty one.
+  `${MODERN} CancelledNotification`,
+  `${MODERN} EmptyResult`,
 ]);
 
 export class Schemas {
@@ -79,7 +84,7 @@ export class Schemas {
     for (const [revision, { said }] of this.revisions) {
       all.push(...said.filter((name) => !NEVER.has(name)).map((name) => `${revision} ${name}`));
     }
-    return all;
+    return all.filter((key) => !NEVER.has(key));
   }
 
   tasksName(method) {
@@ -103,27 +108,23 @@ class Revision {
       const method = definition.properties?.method?.const;
       if (method) this.methods.set(method, name);
       if (method && name.endsWith('Request')) {
-        this.results.set(method, this.has(name.replace(/Request$/, 'Result')) ?? this.has('EmptyResult') ?? 'Result');
+        this.results.set(method, this.has(name.replace(/Request$/, 'Result')) ?? 'EmptyResult');
       }
       for (const part of definition.properties?.error?.allOf ?? []) {
         const code = part.properties?.code?.const;
         if (code) this.errors.set(code, name);
       }
     }
-    const members = ['ServerResult', 'ServerNotification', 'ServerRequest'].flatMap(
-      (name) => this.definitions[name]?.anyOf ?? [],
-    );
-    this.said = members.map((member) => member.$ref.split('/').pop()).map((name) => (name === 'Result' ? this.empty : name)).filter(Boolean);
+    const unions = ['ServerResult', 'ServerNotification', 'ServerRequest'];
+    const members = unions.flatMap((name) => this.definitions[name]?.anyOf ?? []);
+    const names = members.map((member) => member.$ref.split('/').pop());
+    this.said = names.map((name) => (name === 'Result' ? 'EmptyResult' : name));
   }
 
   methods = new Map();
   results = new Map();
   errors = new Map();
   validators = new Map();
-
-  get empty() {
-    return this.has('EmptyResult');
-  }
 
   has(name) {
     return name in this.definitions ? name : undefined;

@@ -22,6 +22,13 @@ pub(crate) struct Message {
 }
 
 impl Message {
+    #[track_caller]
+    fn of(raw: String) -> Message {
+        let json = serde_json::from_str(&raw)
+            .unwrap_or_else(|error| panic!("a line that is not JSON ({error}): {raw}"));
+        Message { raw, json }
+    }
+
     pub(crate) fn method(&self) -> &str {
         self.json["method"].as_str().unwrap_or("")
     }
@@ -128,6 +135,25 @@ impl Host {
             return message;
         }
         self.receive(PATIENCE).unwrap_or_else(|| panic!("the program said nothing in {PATIENCE:?}"))
+    }
+
+    /// The next line of the program, if one comes within the time.
+    pub(crate) fn within(&mut self, time: Duration) -> Option<Message> {
+        let line = self.inbox.pop_front();
+        line.or_else(|| self.lines.recv_timeout(time).ok().map(Message::of))
+    }
+
+    /// The lines up to the end of the program's output.
+    #[track_caller]
+    pub(crate) fn until_end(&mut self) -> Vec<String> {
+        let mut left: Vec<String> = self.inbox.drain(..).map(|message| message.raw).collect();
+        loop {
+            match self.lines.recv_timeout(PATIENCE) {
+                Ok(line) => left.push(line),
+                Err(RecvTimeoutError::Disconnected) => return left,
+                Err(RecvTimeoutError::Timeout) => panic!("the program does not close its output"),
+            }
+        }
     }
 
     /// The first message for which `wanted` holds; others stay for later, in their order.
@@ -317,11 +343,7 @@ impl Host {
 
     fn receive(&mut self, patience: Duration) -> Option<Message> {
         match self.lines.recv_timeout(patience) {
-            Ok(raw) => {
-                let json = serde_json::from_str(&raw)
-                    .unwrap_or_else(|error| panic!("a line that is not JSON ({error}): {raw}"));
-                Some(Message { raw, json })
-            }
+            Ok(raw) => Some(Message::of(raw)),
             Err(RecvTimeoutError::Timeout) => None,
             Err(RecvTimeoutError::Disconnected) => panic!("the program closed its output"),
         }

@@ -208,6 +208,17 @@ impl Peer {
         }
     }
 
+    /// The next frame that was not answered already, however long it takes; `None` at the end of
+    /// the connection.
+    pub(crate) fn next_or_end(&self) -> Option<Envelope> {
+        loop {
+            let frame = self.frames.recv().ok()??;
+            if !frame.was_answered {
+                return Some(frame.envelope);
+            }
+        }
+    }
+
     /// Waits for the bridge to end the connection.
     #[track_caller]
     pub(crate) fn is_dropped(&self) {
