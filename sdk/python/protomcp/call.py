@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from typing import Any, Dict, Optional, Tuple
+from typing import Any, Dict
 
 from .context import ToolContext
-from .dispatch import as_tool_error
-from .errors import Cancelled, InvalidArguments, NeedsInput, NotFound
+from .dispatch import Request
+from .errors import InvalidArguments, NotFound, ToolError
 from .jsontext import loads
 from .loop import settled
 from .mismatch import close
@@ -21,23 +21,25 @@ from .wire import Message
 _RESULT_MAX = 20_000
 
 
-class Call:
-    """A call under way."""
+class Call(Request):
+    """A call of a tool."""
+
+    kind = "call_result"
 
     def __init__(self, ctx: ToolContext, message: Message, tools: Dict[str, ToolDef]) -> None:
-        self.ctx = ctx
-        self.name: str = message.get("name", "")
+        super().__init__(ctx, message)
+        self.what = ctx.tool_name
         self._tools = tools
-        self._args_json: str = message.get("arguments_json", "")
         self._args: Dict[str, Any] = {}
         self._began = time.monotonic()
 
     def run(self) -> Any:
         """Calls the handler, with all that is around it."""
-        tool = self._tools.get(self.name)
+        name = self.ctx.tool_name
+        tool = self._tools.get(name)
         if tool is None:
-            raise NotFound(f"Tool not found: {self.name}", close(self.name, self._tools))
-        self._args = args = _parsed(self._args_json)
+            raise NotFound(f"Tool not found: {name}", close(name, self._tools))
+        self._args = args = _parsed(self.text("arguments_json"))
         if registry.sidecars:
             from .sidecar import ensure_sidecars
 
@@ -58,26 +60,16 @@ class Call:
         def innermost(ctx: Any, changed: Dict[str, Any]) -> Any:
             return tool.target.invoke(self.ctx if ctx is None else ctx, changed)
 
-        return chain(self.name, self.ctx, innermost)(self.ctx, args)
+        return chain(name, self.ctx, innermost)(self.ctx, args)
 
-    def answer(self, value: Any, error: Optional[BaseException]) -> Tuple[str, Message]:
-        """What the bridge is told."""
-        if isinstance(error, NeedsInput):
-            value, error = error, None
-        if error is None:
-            try:
-                if isinstance(value, NeedsInput):
-                    return "input_required", value.to_wire()
-                message = to_wire(value, with_text=bool(registry.middleware))
-                self._emit("success", args=self._args, result=value)
-                return "call_result", message
-            except Exception as raised:
-                error = raised
-        self._emit("error", args=self._args, error=error)
-        if isinstance(error, Cancelled) or self.ctx.is_cancelled():
-            return "call_result", failed(Cancelled())
-        told = as_tool_error(error, f"the tool {self.name!r}")
-        return "call_result", failed(told)
+    def told(self, value: Any) -> Message:
+        message = to_wire(value, with_text=bool(registry.middleware))
+        self._emit("success", args=self._args, result=value)
+        return message
+
+    def failed(self, error: ToolError) -> Message:
+        self._emit("error", args=self._args, error=error.raised or error)
+        return failed(error)
 
     def _emit(self, phase: str, result: Any = "", **more: Any) -> None:
         if not registry.sinks:
@@ -87,7 +79,7 @@ class Call:
         elapsed = 0 if phase == "start" else int((time.monotonic() - self._began) * 1000)
         action = self._args.get("action", "")
         event = ToolCallEvent(
-            self.name,
+            self.ctx.tool_name,
             phase,
             action=action if isinstance(action, str) else "",
             result=str(result)[:_RESULT_MAX],

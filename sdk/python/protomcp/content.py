@@ -8,90 +8,73 @@ from .jsontext import base64
 from .record import Record
 
 
+Members = Optional[Dict[str, Any]]
+
+
 class Content(Record):
     """One block. ``annotations`` (``audience``, ``priority``, ``lastModified``) and ``meta`` are as
     the Model Context Protocol has them."""
 
-    annotations: Optional[Dict[str, Any]]
-    meta: Optional[Dict[str, Any]]
+    def __init__(self, annotations: Members = None, meta: Members = None) -> None:
+        self.annotations = annotations
+        self.meta = meta
 
     def to_json(self) -> Dict[str, Any]:
         """The block as the protocol spells it."""
-        raise NotImplementedError
-
-    def _finish(self, block: Dict[str, Any]) -> Dict[str, Any]:
+        block = self._spelled()
         if self.annotations is not None:
             block["annotations"] = self.annotations
         if self.meta is not None:
             block["_meta"] = self.meta
         return block
 
+    def _spelled(self) -> Dict[str, Any]:
+        raise NotImplementedError
+
 
 class Text(Content):
     """A text."""
 
-    def __init__(
-        self,
-        text: str,
-        annotations: Optional[Dict[str, Any]] = None,
-        meta: Optional[Dict[str, Any]] = None,
-    ) -> None:
+    def __init__(self, text: str, annotations: Members = None, meta: Members = None) -> None:
+        super().__init__(annotations, meta)
         self.text = text
-        self.annotations = annotations
-        self.meta = meta
 
-    def to_json(self) -> Dict[str, Any]:
-        return self._finish({"type": "text", "text": self.text})
+    def _spelled(self) -> Dict[str, Any]:
+        return {"type": "text", "text": self.text}
 
 
 class _Media(Content):
     _type = ""
+    _mime_type = ""
 
     def __init__(
         self,
         data: Union[bytes, str],
-        mime_type: str,
-        annotations: Optional[Dict[str, Any]] = None,
-        meta: Optional[Dict[str, Any]] = None,
+        mime_type: str = "",
+        annotations: Members = None,
+        meta: Members = None,
     ) -> None:
+        super().__init__(annotations, meta)
         self.data = data
-        self.mime_type = mime_type
-        self.annotations = annotations
-        self.meta = meta
+        self.mime_type = mime_type or self._mime_type
 
-    def to_json(self) -> Dict[str, Any]:
+    def _spelled(self) -> Dict[str, Any]:
         data = self.data if isinstance(self.data, str) else base64(self.data)
-        return self._finish({"type": self._type, "data": data, "mimeType": self.mime_type})
+        return {"type": self._type, "data": data, "mimeType": self.mime_type}
 
 
 class Image(_Media):
-    """A picture: its bytes, or their base64 text."""
+    """A picture: its bytes, or their base64 text; a PNG unless ``mime_type`` says otherwise."""
 
     _type = "image"
-
-    def __init__(
-        self,
-        data: Union[bytes, str],
-        mime_type: str = "image/png",
-        annotations: Optional[Dict[str, Any]] = None,
-        meta: Optional[Dict[str, Any]] = None,
-    ) -> None:
-        super().__init__(data, mime_type, annotations, meta)
+    _mime_type = "image/png"
 
 
 class Audio(_Media):
-    """A sound: its bytes, or their base64 text."""
+    """A sound: its bytes, or their base64 text; a WAV unless ``mime_type`` says otherwise."""
 
     _type = "audio"
-
-    def __init__(
-        self,
-        data: Union[bytes, str],
-        mime_type: str = "audio/wav",
-        annotations: Optional[Dict[str, Any]] = None,
-        meta: Optional[Dict[str, Any]] = None,
-    ) -> None:
-        super().__init__(data, mime_type, annotations, meta)
+    _mime_type = "audio/wav"
 
 
 class ResourceLink(Content):
@@ -105,25 +88,24 @@ class ResourceLink(Content):
         description: str = "",
         mime_type: str = "",
         size: Optional[int] = None,
-        annotations: Optional[Dict[str, Any]] = None,
-        meta: Optional[Dict[str, Any]] = None,
+        annotations: Members = None,
+        meta: Members = None,
     ) -> None:
+        super().__init__(annotations, meta)
         self.uri = uri
         self.name = name
         self.title = title
         self.description = description
         self.mime_type = mime_type
         self.size = size
-        self.annotations = annotations
-        self.meta = meta
 
-    def to_json(self) -> Dict[str, Any]:
+    def _spelled(self) -> Dict[str, Any]:
         block: Dict[str, Any] = {"type": "resource_link", "uri": self.uri, "name": self.name}
         more = {"title": self.title, "description": self.description, "mimeType": self.mime_type}
         block.update((key, value) for key, value in more.items() if value)
         if self.size is not None:
             block["size"] = self.size
-        return self._finish(block)
+        return block
 
 
 class EmbeddedResource(Content):
@@ -132,28 +114,27 @@ class EmbeddedResource(Content):
     def __init__(
         self,
         uri: str,
-        text: Optional[str] = None,
+        text: str = "",
         blob: Optional[bytes] = None,
         mime_type: str = "",
-        annotations: Optional[Dict[str, Any]] = None,
-        meta: Optional[Dict[str, Any]] = None,
+        annotations: Members = None,
+        meta: Members = None,
     ) -> None:
+        super().__init__(annotations, meta)
         self.uri = uri
         self.text = text
         self.blob = blob
         self.mime_type = mime_type
-        self.annotations = annotations
-        self.meta = meta
 
-    def to_json(self) -> Dict[str, Any]:
+    def _spelled(self) -> Dict[str, Any]:
         resource: Dict[str, Any] = {"uri": self.uri}
         if self.mime_type:
             resource["mimeType"] = self.mime_type
         if self.blob is not None:
             resource["blob"] = base64(self.blob)
         else:
-            resource["text"] = self.text or ""
-        return self._finish({"type": "resource", "resource": resource})
+            resource["text"] = self.text
+        return {"type": "resource", "resource": resource}
 
 
 def blocks(value: Any) -> Optional[List[Dict[str, Any]]]:

@@ -13,42 +13,55 @@ from .errors import Cancelled, ToolError
 from .loop import HandlerExit, is_awaitable, loop
 from .pool import pool
 from .problems import show
-
-Finish = Callable[[Any, Optional[BaseException]], None]
-
+from .wire import Message
 
 #: A handler that took longer than this, in seconds, is expected to do so again.
 _SLOW = 0.002
 
-_slow: Set[str] = set()
+#: What is slow.
+slow: Set[str] = set()
 
 
 class Request:
     """One request that needs a handler."""
 
-    __slots__ = ("ctx", "what", "run", "finish")
+    #: What its answer is called.
+    kind = ""
+    #: Which handler it is for, in a sentence: ``the tool 'add'``.
+    what = ""
 
-    def __init__(
-        self, ctx: ToolContext, what: str, run: Callable[[], Any], finish: Finish
-    ) -> None:
+    def __init__(self, ctx: ToolContext, message: Message) -> None:
         self.ctx = ctx
-        #: Which handler, in a sentence: ``the tool 'add'``.
-        self.what = what
-        #: Calls the handler; the result may have to be awaited.
-        self.run = run
-        #: Takes the handler's value, or what it raised.
-        self.finish = finish
+        self.message = message
 
-    def is_slow(self) -> bool:
-        return self.what in _slow
+    def text(self, name: str) -> str:
+        """A field of the message."""
+        value: str = self.message.get(name, "")
+        return value
+
+    def run(self) -> Any:
+        """Calls the handler; the result may have to be awaited."""
+        raise NotImplementedError
+
+    def told(self, value: Any) -> Message:
+        """The answer with what the handler returned."""
+        raise NotImplementedError
+
+    def failed(self, error: ToolError) -> Message:
+        """The answer with an error."""
+        return {"error": error.to_wire()}
 
 
 class Dispatcher:
     """Runs at most ``concurrency`` requests at once; others wait in their order. (Bridges that know
     the number don't send more.)"""
 
-    def __init__(self, concurrency: int) -> None:
+    def __init__(
+        self, concurrency: int, finish: Callable[[Request, Any, Optional[BaseException]], None]
+    ) -> None:
         self._concurrency = concurrency
+        #: Answers with a handler's value, or with what it raised.
+        self._finish = finish
         self._lock = threading.Lock()
         self._running: Set[Request] = set()
         self._waiting: Deque[Request] = deque()
@@ -90,9 +103,9 @@ class Dispatcher:
         except BaseException as error:
             raised = error
         if monotonic() - began > _SLOW:
-            _slow.add(request.what)
-        elif _slow:
-            _slow.discard(request.what)
+            slow.add(request.what)
+        elif slow:
+            slow.discard(request.what)
         handled()
         if raised is None and is_awaitable(value):
             loop.spawn(value, request.ctx, lambda *outcome: self._awaited(request, *outcome))
@@ -113,7 +126,7 @@ class Dispatcher:
     ) -> Optional[Request]:
         wrapped = HandlerExit(error) if isinstance(error, SystemExit) else error
         try:
-            request.finish(value, wrapped)
+            self._finish(request, value, wrapped)
         except Exception:
             show("answering")
         return self._leave(request)
@@ -168,5 +181,6 @@ def as_tool_error(error: BaseException, where: str) -> ToolError:
     text = str(error)
     if not text or isinstance(error, KeyError):
         text = f"{type(error).__name__}: {text}" if text else type(error).__name__
-    return ToolError(text, "INTERNAL")
-
+    told = ToolError(text, "INTERNAL")
+    told.raised = error
+    return told

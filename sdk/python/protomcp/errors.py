@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Optional
 
 if TYPE_CHECKING:
     from .wire import Message
@@ -27,6 +27,8 @@ class ToolError(Exception):
         self.code = code
         self.suggestion = suggestion
         self.retryable = retryable
+        #: What a handler raised that was none of these.
+        self.raised: Optional[BaseException] = None
 
     def to_wire(self) -> Message:
         return {

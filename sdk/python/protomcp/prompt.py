@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any, Callable, Dict, List, Optional, TypeVar
 
-from .content import Content, block
+from .content import Content, Members, block
 from .errors import InvalidArguments, NotFound
 from .handler import Handler
 from .jsontext import dumps
 from .mismatch import Mismatch, close
 from .record import Record
 from .registry import registry
+from .resource import Icons
 from .shape import NoShape, Shapes, is_optional
 from .wire import Message
 
@@ -46,16 +47,16 @@ class PromptDef(Record):
         handler: Callable[..., Any],
         arguments: Optional[List[PromptArg]] = None,
         title: str = "",
-        icons: Optional[List[Dict[str, Any]]] = None,
-        meta: Optional[Dict[str, Any]] = None,
+        icons: Icons = None,
+        meta: Members = None,
     ) -> None:
-        self.name = name
-        self.description = description
+        self.name = name or getattr(handler, "__name__", "")
         self.handler = handler
         self.title = title
         self.icons = icons
         self.meta = meta
-        self._bound = Handler(handler, f'the prompt "{name}"')
+        self._bound = Handler(handler, f'the prompt "{self.name}"')
+        self.description = description or self._bound.summary()
         self.arguments = self._from_signature() if arguments is None else arguments
         self._check()
 
@@ -66,10 +67,12 @@ class PromptDef(Record):
     def _from_signature(self) -> List[PromptArg]:
         from .docstring import read
 
+        bound = self._bound
         docs = read(getattr(self.handler, "__doc__", None) or "").params
-        names = [name for name in self._bound.names if name != self._bound.context_name]
         return [
-            PromptArg(name, docs.get(name, ""), name not in self._bound.defaults) for name in names
+            PromptArg(name, docs.get(name, ""), name not in bound.defaults)
+            for name in bound.names
+            if name != bound.context_name
         ]
 
     def _check(self) -> None:
@@ -132,18 +135,17 @@ def prompt(
     *,
     name: str = "",
     title: str = "",
-    icons: Optional[List[Dict[str, Any]]] = None,
-    meta: Optional[Dict[str, Any]] = None,
+    icons: Icons = None,
+    meta: Members = None,
 ) -> Callable[[F], F]:
     """Decorates a function that returns a :class:`PromptMessage`, a text (of the user), or a list of
     them. Its name is the prompt's; its parameters are the arguments, unless ``arguments`` says
     more about them."""
 
     def decorate(function: F) -> F:
-        doc = (getattr(function, "__doc__", None) or "").strip().partition("\n\n")[0]
-        called = name or getattr(function, "__name__", "")
-        definition = PromptDef(called, description or doc, function, arguments, title, icons, meta)
-        registry.prompts.append(definition)
+        registry.prompts.append(
+            PromptDef(name, description, function, arguments, title, icons, meta)
+        )
         registry.changed("prompts")
         return function
 

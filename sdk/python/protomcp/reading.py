@@ -16,7 +16,7 @@ import threading
 from typing import Callable, Optional
 
 from .connection import Connection
-from .dispatch import Dispatcher, Request
+from .dispatch import Dispatcher, Request, slow
 from .pool import pool
 
 #: In seconds. Passes only while there are calls.
@@ -88,7 +88,7 @@ class Reading:
                 request = self._receive(body)
                 if request is None or not self._dispatcher.begin(request):
                     continue
-                self._leave_home(request.is_slow())
+                self._leave_home(request.what in slow)
                 self._dispatcher.work_at_home(request, self._come_home)
                 if self._ended:
                     return

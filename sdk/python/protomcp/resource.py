@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Pattern, TypeVar, Union
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Pattern, TypeVar
 
+from .content import Members
 from .errors import NotFound, ToolError
 from .handler import Handler
 from .jsontext import dumps
@@ -12,6 +13,7 @@ from .registry import registry
 from .wire import Message
 
 F = TypeVar("F", bound=Callable[..., Any])
+Icons = Optional[List[Dict[str, Any]]]
 
 
 class ResourceContent(Record):
@@ -23,7 +25,7 @@ class ResourceContent(Record):
         text: str = "",
         blob: bytes = b"",
         mime_type: str = "",
-        meta: Optional[Dict[str, Any]] = None,
+        meta: Members = None,
     ) -> None:
         #: Without it the one that was asked for.
         self.uri = uri
@@ -35,6 +37,10 @@ class ResourceContent(Record):
 
 
 class ResourceDef(Record):
+    """A resource; or, as :class:`ResourceTemplateDef`, all of a form."""
+
+    _what = "resource"
+
     def __init__(
         self,
         uri: str,
@@ -44,12 +50,12 @@ class ResourceDef(Record):
         mime_type: str = "",
         size: int = 0,
         title: str = "",
-        annotations: Optional[Dict[str, Any]] = None,
-        icons: Optional[List[Dict[str, Any]]] = None,
-        meta: Optional[Dict[str, Any]] = None,
+        annotations: Members = None,
+        icons: Icons = None,
+        meta: Members = None,
     ) -> None:
         self.uri = uri
-        self.name = name
+        self.name = name or getattr(handler, "__name__", "")
         self.description = description
         self.handler = handler
         self.mime_type = mime_type
@@ -58,47 +64,48 @@ class ResourceDef(Record):
         self.annotations = annotations
         self.icons = icons
         self.meta = meta
-        self._bound = Handler(handler, f'the resource "{uri}"')
+        self._bound = Handler(handler, f'the {self._what} "{uri}"')
+        self.description = description or self._bound.summary()
 
     @property
     def site(self) -> str:
         return self._bound.site
 
     def read(self, ctx: Any, uri: str, variables: Dict[str, str]) -> Any:
-        return self.handler(**_arguments(self._bound, ctx, uri, variables))
+        """Calls the handler. Its parameters are called as the template's variables are, ``ctx``, or
+        anything for the URI."""
+        bound = self._bound
+        given: Dict[str, Any] = {}
+        for name in bound.names:
+            if name == bound.context_name:
+                given[name] = ctx
+            elif name in variables:
+                given[name] = variables[name]
+            elif name == "uri" or name not in bound.defaults:
+                given[name] = uri
+        return self.handler(**given)
 
     def to_wire(self) -> Message:
-        return {"uri": self.uri, "size": self.size, **_described(self)}
+        return {
+            "uri": self.uri,
+            "size": self.size,
+            "name": self.name,
+            "description": self.description,
+            "mime_type": self.mime_type,
+            "title": self.title,
+            "annotations_json": dumps(self.annotations) if self.annotations else "",
+            "icons_json": dumps(self.icons) if self.icons else "",
+            "meta_json": dumps(self.meta) if self.meta else "",
+        }
 
 
-class ResourceTemplateDef(Record):
-    def __init__(
-        self,
-        uri_template: str,
-        name: str,
-        description: str,
-        handler: Callable[..., Any],
-        mime_type: str = "",
-        title: str = "",
-        annotations: Optional[Dict[str, Any]] = None,
-        icons: Optional[List[Dict[str, Any]]] = None,
-        meta: Optional[Dict[str, Any]] = None,
-    ) -> None:
+class ResourceTemplateDef(ResourceDef):
+    _what = "resource template"
+
+    def __init__(self, uri_template: str, *args: Any, **more: Any) -> None:
+        super().__init__(uri_template, *args, **more)
         self.uri_template = uri_template
-        self.name = name
-        self.description = description
-        self.handler = handler
-        self.mime_type = mime_type
-        self.title = title
-        self.annotations = annotations
-        self.icons = icons
-        self.meta = meta
-        self._bound = Handler(handler, f'the resource template "{uri_template}"')
         self._pattern = _compiled(self._bound, uri_template)
-
-    @property
-    def site(self) -> str:
-        return self._bound.site
 
     def matches(self, uri: str) -> Optional[Dict[str, str]]:
         """The variables, if this URI is one of the template's."""
@@ -109,11 +116,10 @@ class ResourceTemplateDef(Record):
             return None
         return dict(zip(self._pattern.names, [unquote(value) for value in found.groups()]))
 
-    def read(self, ctx: Any, uri: str, variables: Dict[str, str]) -> Any:
-        return self.handler(**_arguments(self._bound, ctx, uri, variables))
-
     def to_wire(self) -> Message:
-        return {"uri_template": self.uri_template, **_described(self)}
+        wire = super().to_wire()
+        del wire["size"]
+        return {"uri_template": wire.pop("uri"), **wire}
 
 
 class _Pattern(NamedTuple):
@@ -140,31 +146,6 @@ def _compiled(handler: Handler, template: str) -> _Pattern:
     return _Pattern(re.compile(regex), names)
 
 
-def _arguments(handler: Handler, ctx: Any, uri: str, variables: Dict[str, str]) -> Dict[str, Any]:
-    """Parameters are called as the template's variables are, ``ctx``, or anything for the URI."""
-    given: Dict[str, Any] = {}
-    for name in handler.names:
-        if name == handler.context_name:
-            given[name] = ctx
-        elif name in variables:
-            given[name] = variables[name]
-        elif name == "uri" or name not in handler.defaults:
-            given[name] = uri
-    return given
-
-
-def _described(definition: Union[ResourceDef, ResourceTemplateDef]) -> Message:
-    return {
-        "name": definition.name,
-        "description": definition.description,
-        "mime_type": definition.mime_type,
-        "title": definition.title,
-        "annotations_json": dumps(definition.annotations) if definition.annotations else "",
-        "icons_json": dumps(definition.icons) if definition.icons else "",
-        "meta_json": dumps(definition.meta) if definition.meta else "",
-    }
-
-
 def resource(
     uri: str,
     description: str = "",
@@ -173,21 +154,18 @@ def resource(
     *,
     size: int = 0,
     title: str = "",
-    annotations: Optional[Dict[str, Any]] = None,
-    icons: Optional[List[Dict[str, Any]]] = None,
-    meta: Optional[Dict[str, Any]] = None,
+    annotations: Members = None,
+    icons: Icons = None,
+    meta: Members = None,
 ) -> Callable[[F], F]:
     """Decorates ``function(uri)``, which returns a :class:`ResourceContent`, a text, bytes, what can
     be JSON, or a list of them. It may take no parameter, and ``ctx``. To fail it raises: a
     :class:`NotFound` says that there is no such resource."""
 
     def decorate(function: F) -> F:
-        called = name or getattr(function, "__name__", "")
-        definition = ResourceDef(
-            uri, called, description or _doc(function), function, mime_type, size, title, annotations,
-            icons, meta,
-        )  # fmt: skip
-        registry.resources.append(definition)
+        registry.resources.append(
+            ResourceDef(uri, name, description, function, mime_type, size, title, annotations, icons, meta)
+        )
         registry.changed("resources")
         return function
 
@@ -201,34 +179,29 @@ def resource_template(
     mime_type: str = "",
     *,
     title: str = "",
-    annotations: Optional[Dict[str, Any]] = None,
-    icons: Optional[List[Dict[str, Any]]] = None,
-    meta: Optional[Dict[str, Any]] = None,
+    annotations: Members = None,
+    icons: Icons = None,
+    meta: Members = None,
 ) -> Callable[[F], F]:
     """As :func:`resource`, for all URIs of a form: ``note://{id}``. Parameters that are called as the
     variables are get their values."""
 
     def decorate(function: F) -> F:
-        called = name or getattr(function, "__name__", "")
-        definition = ResourceTemplateDef(
-            uri_template, called, description or _doc(function), function, mime_type, title,
-            annotations, icons, meta,
-        )  # fmt: skip
-        registry.templates.append(definition)
+        registry.templates.append(
+            ResourceTemplateDef(
+                uri_template, name, description, function, mime_type, 0, title, annotations, icons, meta
+            )
+        )
         registry.changed("templates")
         return function
 
     return decorate
 
 
-def _doc(function: Any) -> str:
-    return (getattr(function, "__doc__", None) or "").strip().partition("\n\n")[0]
-
-
 class Found(NamedTuple):
     """Who reads a URI."""
 
-    definition: Union[ResourceDef, ResourceTemplateDef]
+    definition: ResourceDef
     variables: Dict[str, str]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional
 
 from . import state, wire
 from .call import Call
@@ -10,11 +10,12 @@ from .connection import Connection, TooLarge
 from .context import ToolContext
 from .discovery import discover_handlers, get_config
 from .dispatch import Dispatcher, Request, as_tool_error
-from .errors import DefinitionError, NeedsInput, ToolError
+from .errors import Cancelled, DefinitionError, NeedsInput, ToolError
 from .jsontext import loads
 from .problems import say, show
 from .reading import Reading
 from .registry import registry
+from .requests import Complete, Intercept, Read, Render
 from .result import failed
 from .tasks import Tasks
 from .tool import ToolDef
@@ -30,37 +31,31 @@ class Server:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._concurrency: int = get_config()["concurrency"]
-        self._dispatcher = Dispatcher(self._concurrency)
+        self._dispatcher = Dispatcher(self._concurrency, self._finish)
         self._tasks = Tasks()
         self._tools: Dict[str, ToolDef] = {}
         #: Middleware that the bridge has acknowledged; ``None`` while there is no handshake.
         self._acknowledged: Optional[int] = None
         self._is_ready = False
-        self._requests: Dict[str, Callable[[str, Message, Message], Request]] = {
-            "call_tool": self._call_tool,
-            "middleware_intercept": self._intercept,
-            "read_resource_request": self._read_resource,
-            "get_prompt_request": self._get_prompt,
-            "completion_request": self._complete,
-        }
-        self._lists: Dict[str, Callable[[str, Message], None]] = {
-            "tools": lambda request_id, _: self._send_tools(request_id),
-            "resources": self._list_resources,
-            "templates": self._list_templates,
-            "prompts": self._list_prompts,
+        self._requests: Dict[str, Callable[[ToolContext, Message], Request]] = {
+            "call_tool": lambda ctx, message: Call(ctx, message, self._tools),
+            "middleware_intercept": Intercept,
+            "read_resource_request": Read,
+            "get_prompt_request": Render,
+            "completion_request": Complete,
         }
         self._others: Dict[str, Callable[[str, Message], None]] = {
             "list_tools": self._list_tools,
             "register_middleware_response": self._middleware_registered,
             "reload": self._reload,
             "cancel": self._cancel,
-            "restore_state": self._restore_state,
+            "restore_state": lambda _, message: state.restore(message.get("state", b"")),
             "task_status": self._task_status,
             "task_result": self._task_result,
             "task_cancel": self._task_cancel,
-            "list_resources_request": self._list_resources,
-            "list_resource_templates_request": self._list_templates,
-            "list_prompts_request": self._list_prompts,
+            "list_resources_request": lambda request_id, _: self._list("resources", request_id),
+            "list_resource_templates_request": lambda request_id, _: self._list("templates", request_id),
+            "list_prompts_request": lambda request_id, _: self._list("prompts", request_id),
         }
 
     def run(self) -> None:
@@ -86,7 +81,7 @@ class Server:
         request_id: str = envelope.get("request_id", "")
         make = self._requests.get(kind)
         if make is not None:
-            return make(request_id, message, envelope)
+            return make(self._context(kind, request_id, message, envelope), message)
         handle = self._others.get(kind)
         if handle is not None:
             handle(request_id, message)
@@ -146,7 +141,7 @@ class Server:
     def _offer_changed(self, name: str) -> None:
         """A definition came while the process serves: a list without a request id is news."""
         if self._is_ready:
-            self._lists[name]("", {})
+            self._list(name, "")
 
     def _reload(self, request_id: str, message: Message) -> None:
         if not get_config()["hot_reload"]:
@@ -167,76 +162,63 @@ class Server:
         self._send_tools("")
         self._register(0)
 
-    def _restore_state(self, request_id: str, message: Message) -> None:
-        state.restore(message.get("state", b""))
-
-    # Lists.
-
-    def _list_resources(self, request_id: str, message: Message) -> None:
-        listed = [definition.to_wire() for definition in registry.resources]
-        self._send("resource_list_response", {"resources": listed}, request_id)
-
-    def _list_templates(self, request_id: str, message: Message) -> None:
-        listed = [definition.to_wire() for definition in registry.templates]
-        self._send("resource_template_list_response", {"templates": listed}, request_id)
-
-    def _list_prompts(self, request_id: str, message: Message) -> None:
-        listed = [definition.to_wire() for definition in registry.prompts]
-        self._send("prompt_list_response", {"prompts": listed}, request_id)
+    def _list(self, name: str, request_id: str) -> None:
+        """Tells a list; without a request id it is news."""
+        if name == "tools":
+            return self._send_tools(request_id)
+        kind = "resource_template" if name == "templates" else name[:-1]
+        listed = [definition.to_wire() for definition in getattr(registry, name)]
+        self._send(f"{kind}_list_response", {name: listed}, request_id)
 
     # Requests for handlers.
 
-    def _context(self, request_id: str, message: Message, envelope: Message) -> ToolContext:
+    def _context(
+        self, kind: str, request_id: str, message: Message, envelope: Message
+    ) -> ToolContext:
         trace: Any = None
         if "trace_json" in envelope:
             try:
                 trace = loads(envelope["trace_json"])
             except ValueError:
                 pass
+        is_call = kind == "call_tool"
         return ToolContext(
             message.get("progress_token", ""),
             request_id=request_id,
-            tool_name=message.get("name", "") if "arguments_json" in message else "",
+            tool_name=message.get("name", "") if is_call else "",
             trace=trace if isinstance(trace, dict) else None,
             input=message.get("input"),
             connection=self._connection,
-            tasks=self._tasks,
+            tasks=self._tasks if is_call else None,
         )
 
-    def _call_tool(self, request_id: str, message: Message, envelope: Message) -> Request:
-        ctx = self._context(request_id, message, envelope)
-        ctx.tool_name = message.get("name", "")
-        call = Call(ctx, message, self._tools)
-
-        def finish(value: Any, error: Optional[BaseException]) -> None:
-            kind, answer = call.answer(value, error)
-            state.save_if_changed()
-            if ctx._task is not None:
-                self._end_task(ctx, kind, answer)
+    def _finish(self, request: Request, value: Any, error: Optional[BaseException]) -> None:
+        """A handler is done: its answer goes out."""
+        ctx, kind = request.ctx, request.kind
+        try:
+            if isinstance(error, NeedsInput):
+                value, error = error, None
+            if error is not None:
+                raise error
+            if isinstance(value, NeedsInput):
+                if ctx._task is not None:
+                    text = "a task can't answer with questions; it can ask them while it runs"
+                    raise ToolError(text, "INVALID")
+                kind, answer = "input_required", value.to_wire()
             else:
-                self._send_result(kind, answer, request_id)
-
-        return Request(ctx, call.name, call.run, finish)
-
-    def _send_result(self, kind: str, answer: Message, request_id: str) -> None:
-        text = answer.get("result_json", "")
-        if len(text) >= _RAW_MIN and not any(answer.get(name) for name in answer if name != "result_json"):
-            try:
-                self._connection.send_raw(request_id, "result_json", text.encode())
-            except TooLarge as error:
-                self._send(kind, failed(_too_large(error)), request_id)
-            return
-        self._answer(kind, answer, request_id, lambda error: failed(error))
-
-    def _end_task(self, ctx: ToolContext, kind: str, answer: Message) -> None:
-        assert ctx._task is not None
-        if kind != "call_result":
-            text = "a task can't answer with questions; it can ask them while it runs"
-            answer = failed(ToolError(text, "INVALID"))
-        waiting = self._tasks.end(ctx._task, answer)
-        self._send("task_status_response", ctx._task.status())
-        for request_id in waiting:
-            self._answer("call_result", answer, request_id, failed)
+                answer = request.told(value)
+        except BaseException as raised:
+            # Whatever a cancelled handler raises, it is because of that.
+            told = Cancelled() if ctx.is_cancelled() else as_tool_error(raised, request.what)
+            answer = request.failed(told)
+        state.save_if_changed()
+        if ctx._task is not None:
+            waiting = self._tasks.end(ctx._task, answer)
+            self._send("task_status_response", ctx._task.status())
+            for request_id in waiting:
+                self._answer(kind, answer, request_id, failed)
+        else:
+            self._answer(kind, answer, ctx.request_id, request.failed)
 
     def _task_status(self, request_id: str, message: Message) -> None:
         status = self._tasks.status(message.get("task_id", ""))
@@ -256,128 +238,6 @@ class Server:
         self._dispatcher.cancel(cancelled)
         self._tasks.cancel_call(cancelled)
 
-    def _read_resource(self, request_id: str, message: Message, envelope: Message) -> Request:
-        ctx = self._context(request_id, message, envelope)
-        from .resource import contents, find_resource
-
-        uri: str = message.get("uri", "")
-        mime_type: List[str] = [""]
-
-        def run() -> Any:
-            definition, variables = find_resource(uri)
-            mime_type[0] = definition.mime_type
-            return definition.read(ctx, uri, variables)
-
-        def told(value: Any) -> Message:
-            return contents(value, uri, mime_type[0])
-
-        return self._serving("read_resource_response", ctx, run, told, f"the resource {uri}")
-
-    def _get_prompt(self, request_id: str, message: Message, envelope: Message) -> Request:
-        ctx = self._context(request_id, message, envelope)
-        ctx.tool_name = ""
-        name: str = message.get("name", "")
-        from .prompt import find_prompt, messages
-
-        def run() -> Any:
-            args = loads(message.get("arguments_json") or "{}")
-            return find_prompt(name).render(ctx, args)
-
-        return self._serving("get_prompt_response", ctx, run, messages, f"the prompt {name!r}")
-
-    def _serving(
-        self,
-        kind: str,
-        ctx: ToolContext,
-        run: Callable[[], Any],
-        told: Callable[[Any], Message],
-        where: str,
-    ) -> Request:
-        """A request whose answer has room for an error."""
-
-        def finish(value: Any, error: Optional[BaseException]) -> None:
-            answer_kind = kind
-            answer: Message = {}
-            try:
-                if isinstance(error, NeedsInput):
-                    value, error = error, None
-                if error is not None:
-                    raise error
-                if isinstance(value, NeedsInput):
-                    answer_kind, answer = "input_required", value.to_wire()
-                else:
-                    answer = told(value)
-            except BaseException as raised:
-                answer = {"error": as_tool_error(raised, where).to_wire()}
-            state.save_if_changed()
-            self._answer(
-                answer_kind, answer, ctx.request_id, lambda error: {"error": error.to_wire()}
-            )
-
-        return Request(ctx, where, run, finish)
-
-    def _complete(self, request_id: str, message: Message, envelope: Message) -> Request:
-        ctx = self._context(request_id, message, envelope)
-        argument = message.get("argument_name", "")
-        from .completion import complete, suggestions
-
-        key = (message.get("ref_type", ""), message.get("ref_name", ""), argument)
-
-        def run() -> Any:
-            handler = registry.completions.get(key)
-            if handler is None:
-                return []
-            settled = loads(message.get("context_arguments_json") or "{}")
-            return complete(handler, ctx, message.get("argument_value", ""), settled)
-
-        def finish(value: Any, error: Optional[BaseException]) -> None:
-            # The wire has no error here, and no suggestions are an honest answer.
-            answer: Message = {}
-            try:
-                if error is not None:
-                    raise error
-                answer = suggestions(value)
-            except BaseException as raised:
-                as_tool_error(raised, f"the completion of {argument!r}")
-            self._answer("completion_response", answer, request_id, lambda error: {})
-
-        return Request(ctx, f"the completion of {argument!r}", run, finish)
-
-    def _intercept(self, request_id: str, message: Message, envelope: Message) -> Request:
-        ctx = self._context(request_id, {}, envelope)
-        name = message.get("middleware_name", "")
-
-        def run() -> Any:
-            for definition in registry.middleware:
-                if definition.name == name:
-                    return definition.handler(
-                        phase=message.get("phase", ""),
-                        tool_name=message.get("tool_name", ""),
-                        args_json=message.get("arguments_json", ""),
-                        result_json=message.get("result_json", ""),
-                        is_error=message.get("is_error", False),
-                    )
-            return None
-
-        def finish(value: Any, error: Optional[BaseException]) -> None:
-            answer: Message = {}
-            try:
-                if error is not None:
-                    raise error
-                if isinstance(value, dict):
-                    answer = _interception(value)
-            except BaseException as raised:
-                told = as_tool_error(raised, f"the middleware {name!r}")
-                answer = _rejection(f"middleware {name!r} failed: {told.message}")
-            self._answer(
-                "middleware_intercept_response",
-                answer,
-                request_id,
-                lambda error: _rejection(error.message),
-            )
-
-        return Request(ctx, f"the middleware {name!r}", run, finish)
-
     # Sending.
 
     def _send(self, kind: str, message: Message, request_id: str = "") -> None:
@@ -391,36 +251,27 @@ class Server:
         kind: str,
         answer: Message,
         request_id: str,
-        instead: Callable[[ToolError], Message],
+        failed: Callable[[ToolError], Message],
     ) -> None:
         """Sends an answer, or an error in its place if it can't be sent."""
         try:
+            text = answer.get("result_json", "")
+            if len(text) >= _RAW_MIN and not any(answer[name] for name in answer if name != "result_json"):
+                return self._connection.send_raw(request_id, "result_json", text.encode())
             try:
                 self._connection.send(kind, answer, request_id)
             except WireError:
                 self._connection.send(kind, _mended(answer), request_id)
         except TooLarge as error:
-            self._send(kind, instead(_too_large(error)), request_id)
-        except WireError as error:
-            self._send(kind, instead(ToolError(str(error), "INTERNAL")), request_id)
+            suggestion = "ask for less at once"
+            told = ToolError(f"the result takes {error}", "RESULT_TOO_LARGE", suggestion)
+            self._send(kind, failed(told), request_id)
+        except (WireError, UnicodeEncodeError) as error:
+            self._send(kind, failed(ToolError(str(error), "INTERNAL")), request_id)
 
 
 def _nothing(name: str) -> None:
     pass
-
-
-def _too_large(error: TooLarge) -> ToolError:
-    return ToolError(f"the result takes {error}", "RESULT_TOO_LARGE", "ask for less at once")
-
-
-def _interception(value: Dict[str, Any]) -> Message:
-    names: Tuple[str, ...] = ("arguments_json", "result_json", "reject", "reject_reason")
-    return {name: value[name] for name in names if value.get(name)}
-
-
-def _rejection(reason: str) -> Message:
-    # Before a call it is rejected; after it the result must not pass unseen.
-    return {"reject": True, "reject_reason": reason, "result_json": reason}
 
 
 def _mended(value: Any) -> Any:
