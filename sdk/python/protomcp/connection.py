@@ -10,7 +10,7 @@ import socket
 import sys
 import threading
 from contextvars import ContextVar
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional
 
 from . import wire
 from .errors import ToolError
@@ -32,24 +32,21 @@ class TooLarge(Exception):
 
 
 class Answer:
-    """An answer to come: to one thread that waits for it, or to one callback."""
+    """An answer to come, to a thread that waits for it."""
 
-    __slots__ = ("request_id", "message", "_lock", "_callback")
+    __slots__ = ("request_id", "message", "_lock")
 
-    def __init__(self, request_id: str, callback: Optional[Callable[[], None]]) -> None:
+    def __init__(self, request_id: str) -> None:
         self.request_id = request_id
-        #: Kind and message; ``None`` once nobody will answer.
-        self.message: Optional[Tuple[str, Message]] = None
+        #: ``None`` once nobody will answer.
+        self.message: Optional[Message] = None
         self._lock = threading.Lock()
         self._lock.acquire()
-        self._callback = callback
 
-    def set(self, message: Optional[Tuple[str, Message]]) -> None:
+    def set(self, message: Optional[Message]) -> None:
         """Called once at most."""
         self.message = message
         self._lock.release()
-        if self._callback is not None:
-            self._callback()
 
     def wait(self, timeout: Optional[float]) -> bool:
         return self._lock.acquire(timeout=-1 if timeout is None else max(timeout, 0))
@@ -155,10 +152,8 @@ class Connection:
             except OSError:
                 pass
 
-    def ask(
-        self, kind: str, message: Message, callback: Optional[Callable[[], None]] = None
-    ) -> Answer:
-        """Sends a question; its answer comes to the callback, or is waited for.
+    def ask(self, kind: str, message: Message) -> Answer:
+        """Sends a question.
 
         :raises ToolError: it can't be asked.
         """
@@ -166,7 +161,7 @@ class Connection:
             if self._ended:
                 raise gone()
             self._last_ask += 1
-            answer = Answer(f"t{self._last_ask}", callback)
+            answer = Answer(f"t{self._last_ask}")
             self._answers[answer.request_id] = answer
         self.attend()
         try:
@@ -186,12 +181,12 @@ class Connection:
         if self.forget(answer):
             answer.set(None)
 
-    def deliver(self, request_id: str, kind: str, message: Message) -> None:
+    def deliver(self, request_id: str, message: Message) -> None:
         """An answer came; one that nobody waits for is skipped."""
         with self._asking:
             answer = self._answers.pop(request_id, None)
         if answer is not None:
-            answer.set((kind, message))
+            answer.set(message)
 
     def end(self) -> None:
         """The bridge is gone: nobody answers any more."""

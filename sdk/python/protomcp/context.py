@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Sequence, Union
 
 from . import connection as connections
 from . import state, telemetry
 from .connection import Answer, Connection
 from .errors import Cancelled, ToolError
 from .log import ServerLogger
+from .loop import in_pool
 
 if TYPE_CHECKING:
     from .questions import Elicited, Input, Root
@@ -149,8 +150,8 @@ class ToolContext:
 
         Args:
             messages: dicts with ``role`` and ``content`` (a text or a content block), or one text.
-            system_prompt: the system prompt, which the host may change.
-            max_tokens: at most so many tokens of answer.
+            system_prompt: the host may change it.
+            max_tokens: of the answer.
             model_preferences: hints about the model, as the protocol has them.
             timeout: in seconds; the bridge gives up after ten minutes in any case.
             more: further parameters by the protocol's names, such as ``temperature``.
@@ -162,12 +163,7 @@ class ToolContext:
         from . import questions
 
         asked = questions.sampling(messages, system_prompt, max_tokens, model_preferences, more)
-        try:
-            return questions.sampled(self._ask("sampling_request", asked, timeout))
-        except Cancelled:
-            raise
-        except ToolError as error:
-            return {"error": error.message, "error_code": error.code}
+        return questions.sampled_or_error(lambda: self._ask("sampling_request", asked, timeout))
 
     async def sample_async(
         self,
@@ -179,23 +175,12 @@ class ToolContext:
         **more: Any,
     ) -> Dict[str, Any]:
         """:meth:`sample` for async handlers."""
-        from . import questions
-
-        asked = questions.sampling(messages, system_prompt, max_tokens, model_preferences, more)
-        try:
-            return questions.sampled(await self._ask_async("sampling_request", asked, timeout))
-        except Cancelled:
-            raise
-        except ToolError as error:
-            return {"error": error.message, "error_code": error.code}
+        given = (messages, system_prompt, max_tokens, model_preferences, timeout)
+        found: Dict[str, Any] = await in_pool(lambda: self.sample(*given, **more))
+        return found
 
     def elicit(
-        self,
-        message: str,
-        schema: Any = None,
-        *,
-        url: str = "",
-        timeout: Optional[float] = None,
+        self, message: str, schema: Any = None, *, url: str = "", timeout: Optional[float] = None
     ) -> Elicited:
         """Asks the host's user, and waits for the answer.
 
@@ -215,18 +200,12 @@ class ToolContext:
         return questions.elicited(self._ask("elicit_request", asked, timeout), load)
 
     async def elicit_async(
-        self,
-        message: str,
-        schema: Any = None,
-        *,
-        url: str = "",
-        timeout: Optional[float] = None,
+        self, message: str, schema: Any = None, *, url: str = "", timeout: Optional[float] = None
     ) -> Elicited:
         """:meth:`elicit` for async handlers."""
-        from . import questions
-
-        asked, load = questions.elicitation(message, schema, url)
-        return questions.elicited(await self._ask_async("elicit_request", asked, timeout), load)
+        ask = lambda: self.elicit(message, schema, url=url, timeout=timeout)  # noqa: E731
+        answer: Elicited = await in_pool(ask)
+        return answer
 
     def roots(self, timeout: Optional[float] = None) -> List[Root]:
         """The folders and other places that the host works on.
@@ -239,9 +218,8 @@ class ToolContext:
 
     async def roots_async(self, timeout: Optional[float] = None) -> List[Root]:
         """:meth:`roots` for async handlers."""
-        from . import questions
-
-        return questions.roots(await self._ask_async("list_roots_request", {}, timeout))
+        found: List[Root] = await in_pool(lambda: self.roots(timeout))
+        return found
 
     def _connected(self) -> Connection:
         connection = self._connection or connections.current()
@@ -261,36 +239,14 @@ class ToolContext:
             # A cancel that came in between did not see it.
             self.check_cancelled()
             if not answer.wait(timeout):
-                raise _timed_out(timeout)
-            return self._answered(answer.message)
+                raise ToolError(f"there was no answer within {timeout:g} seconds", "TIMEOUT")
+            if answer.message is None:
+                self.check_cancelled()
+                raise connections.gone()
+            return answer.message
         finally:
             self._waiting.remove(answer)
             connection.forget(answer)
-
-    async def _ask_async(self, kind: str, message: Message, timeout: Optional[float]) -> Message:
-        import asyncio
-
-        loop = asyncio.get_running_loop()
-        answered = asyncio.Event()
-        connection = self._connected()
-
-        def wake() -> None:
-            loop.call_soon_threadsafe(answered.set)
-
-        answer = connection.ask(kind, {**message, "call_request_id": self.request_id}, wake)
-        try:
-            await asyncio.wait_for(answered.wait(), timeout)
-        except asyncio.TimeoutError:
-            raise _timed_out(timeout) from None
-        finally:
-            connection.forget(answer)
-        return self._answered(answer.message)
-
-    def _answered(self, message: Optional[Tuple[str, Message]]) -> Message:
-        if message is None:
-            self.check_cancelled()
-            raise connections.gone()
-        return message[1]
 
     def _cancel(self) -> None:
         """The host lost interest; called by the thread that reads."""
@@ -303,7 +259,3 @@ class ToolContext:
 
 def _nothing() -> None:
     pass
-
-
-def _timed_out(timeout: Optional[float]) -> ToolError:
-    return ToolError(f"there was no answer within {timeout:g} seconds", "TIMEOUT")

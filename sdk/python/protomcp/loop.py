@@ -117,12 +117,12 @@ def settled(call: Callable[[], Any], ctx: ToolContext) -> Any:
     """Calls something that may be sync or async: on the loop the result must be awaited, elsewhere
     it is the value."""
     if loop.is_here():
-        return _in_pool(call)
+        return in_pool(call)
     value = call()
     return loop.wait(value, ctx) if is_awaitable(value) else value
 
 
-async def _in_pool(call: Callable[[], Any]) -> Any:
+async def in_pool(call: Callable[[], Any]) -> Any:
     """Calls it on a thread, because it may block; what has to be awaited is awaited here."""
     import asyncio
 

@@ -55,5 +55,5 @@ def _ask(kind: str, message: Message) -> List[str]:
     answer.wait(None)
     if answer.message is None:
         raise connections.gone()
-    names: List[str] = answer.message[1].get("tool_names", [])
+    names: List[str] = answer.message.get("tool_names", [])
     return names

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
 
 from .content import block
-from .errors import NeedsInput, ToolError
+from .errors import Cancelled, NeedsInput, ToolError
 from .jsontext import dumps, loads
 from .mismatch import Mismatch
 from .record import Record
@@ -107,6 +107,16 @@ def sampled(message: Message) -> Dict[str, Any]:
         "model": message.get("model", ""),
         "stop_reason": message.get("stop_reason", ""),
     }
+
+
+def sampled_or_error(ask: Callable[[], Message]) -> Dict[str, Any]:
+    """:raises Cancelled: nobody wants the answer any more."""
+    try:
+        return sampled(ask())
+    except Cancelled:
+        raise
+    except ToolError as error:
+        return {"error": error.message, "error_code": error.code}
 
 
 def elicitation(message: str, schema: Any = None, url: str = "") -> Tuple[Message, Optional[Load]]:
@@ -225,13 +235,8 @@ class Input:
     def sampled(self, key: str) -> Optional[Dict[str, Any]]:
         """What the host's model answered under this key, as :meth:`ToolContext.sample` has it;
         ``None`` if nothing yet."""
-        message = self._of(key, "sampling")
-        if message is None:
-            return None
-        try:
-            return sampled(message)
-        except ToolError as error:
-            return {"error": error.message, "error_code": error.code}
+        message = self._of(key, "sampling") or {}
+        return sampled_or_error(lambda: message) if message else None
 
     def roots(self, key: str) -> Optional[List[Root]]:
         """The host's roots, as asked for under this key; ``None`` if they are not there yet.

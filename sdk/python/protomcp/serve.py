@@ -86,7 +86,7 @@ class Server:
         if handle is not None:
             handle(request_id, message)
         else:
-            self._connection.deliver(request_id, kind, message)
+            self._connection.deliver(request_id, message)
         return None
 
     # The handshake.
