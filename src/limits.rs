@@ -167,6 +167,9 @@ pub const JSON_DEPTH_MAX: usize = 100;
 /// scopes and arguments that are repeated in headers. A [`u16`] counts them.
 pub const HTTP_HEAD_MAX: usize = 32 * 1024;
 
+/// Places that we listen at.
+pub const LISTENERS_MAX: usize = 64;
+
 /// Header lines of one request.
 pub const HTTP_FIELDS_MAX: usize = 100;
 

@@ -66,16 +66,14 @@ impl Network {
         typed.into_iter().find(|(_, is_typed)| *is_typed).map(|(flag, _)| flag)
     }
 
-    /// Where we listen; files lie in `folder` if their paths do not say otherwise.
-    pub fn addresses(&self, folder: &Path) -> Vec<Address> {
-        let mut addresses: Vec<Address> = self
-            .listen
-            .iter()
-            .map(|address| match address {
-                Address::Unix(path) => Address::Unix(folder.join(path)),
-                Address::Tcp(_) => address.clone(),
-            })
-            .collect();
+    /// Where we listen: at what a service manager has handed over, and where it was said; files lie
+    /// in `folder` if their paths do not say otherwise.
+    pub fn addresses(&self, handed: Vec<Address>, folder: &Path) -> Vec<Address> {
+        let mut addresses = handed;
+        addresses.extend(self.listen.iter().map(|address| match address {
+            Address::Unix(path) => Address::Unix(folder.join(path)),
+            Address::Tcp(_) | Address::Handed(_) => address.clone(),
+        }));
         let default = addresses.is_empty().then_some(HTTP_PORT);
         if let Some(port) = self.port.or(default) {
             addresses.push(Address::Tcp((Ipv4Addr::LOCALHOST, port).into()));
@@ -100,13 +98,18 @@ impl Network {
 pub fn reach<'a>(addresses: &[Address], shown: &'a mut String) -> Reach<'a> {
     let mut reach = Reach::Unix;
     for address in addresses {
-        match address {
-            Address::Tcp(address) if !address.ip().to_canonical().is_loopback() => {
+        let of_network = match address {
+            Address::Tcp(address) => Some(*address),
+            Address::Handed(handed) => handed.address(),
+            Address::Unix(_) => None,
+        };
+        match of_network {
+            Some(address) if !address.ip().to_canonical().is_loopback() => {
                 *shown = address.to_string();
                 return Reach::Beyond(shown);
             }
-            Address::Tcp(_) => reach = Reach::Loopback,
-            Address::Unix(_) => {}
+            Some(_) => reach = Reach::Loopback,
+            None => {}
         }
     }
     reach
@@ -201,7 +204,7 @@ mod tests {
         assert_eq!(typed(None, &[], Some(0)).transport(), Ok(Transport::Http));
         assert!(typed(Some(Transport::Stdio), &[], Some(0)).transport().is_err());
         let shown = |network: Network| -> Vec<String> {
-            network.addresses(Path::new("/f")).iter().map(ToString::to_string).collect()
+            network.addresses(Vec::new(), Path::new("/f")).iter().map(ToString::to_string).collect()
         };
         assert_eq!(shown(typed(Some(Transport::Http), &[], None)), ["127.0.0.1:8080"]);
         assert_eq!(shown(typed(None, &["unix:s", "[::1]:1"], None)), ["unix:/f/s", "[::1]:1"]);

@@ -156,7 +156,11 @@ fn random<const N: usize>() -> Result<[u8; N], String> {
 
 /// How hosts reach us over HTTP.
 fn http(typed: &Serve, here: &Environment, message_max: usize) -> Result<HttpSettings, String> {
-    let listen = typed.network.addresses(&here.folder);
+    let handed = os::activation::handed(here.variables)?;
+    let listen = typed.network.addresses(handed, &here.folder);
+    if listen.len() > limits::LISTENERS_MAX {
+        return Err(format!("--listen: {} are the most places to listen at", limits::LISTENERS_MAX));
+    }
     let mut shown = String::new();
     let reach = network::reach(&listen, &mut shown);
     let admission = typed.access.settle(reach, &here.folder, here.variables)?;

@@ -36,6 +36,12 @@ impl FreshFile {
         self
     }
 
+    /// Whatever it holds is news at the next look, which may be at once.
+    pub(super) fn forget(&mut self) {
+        self.seen = None;
+        self.looked = None;
+    }
+
     /// Where it is.
     pub(super) fn path(&self) -> &Path {
         &self.path

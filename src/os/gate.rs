@@ -52,6 +52,13 @@ impl Gate {
         Self { keys: keys.map(|path| FreshFile::new(path, JWKS_MAX)) }
     }
 
+    /// Whatever the file holds is news.
+    pub(super) fn forget(&mut self) {
+        if let Some(file) = &mut self.keys {
+            file.forget();
+        }
+    }
+
     /// Looks whether the keys have changed; to be called before requests are checked, as often as
     /// one likes. Keys that can't be used change nothing. What is returned is for a person.
     pub(super) fn refresh(&mut self, guard: &mut Guard, now: Instant) -> Vec<(Level, String)> {

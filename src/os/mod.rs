@@ -16,6 +16,7 @@ use crate::front::http::server;
 use crate::log::{Format, Level};
 use crate::watch::rules;
 
+pub mod activation;
 mod build;
 mod child;
 mod connection;
@@ -87,6 +88,8 @@ pub enum Address {
     Tcp(SocketAddr),
     /// At a file.
     Unix(PathBuf),
+    /// At a socket that a service manager opened.
+    Handed(activation::Handed),
 }
 
 impl fmt::Display for Address {
@@ -94,6 +97,7 @@ impl fmt::Display for Address {
         match self {
             Address::Tcp(address) => address.fmt(f),
             Address::Unix(path) => write!(f, "unix:{}", path.display()),
+            Address::Handed(handed) => handed.fmt(f),
         }
     }
 }

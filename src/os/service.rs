@@ -84,6 +84,15 @@ impl Service {
         }
     }
 
+    /// Something was loaded again, and that is over already.
+    pub(super) fn reloads_at_once(&mut self) {
+        if let Some(line) = self.line.as_mut().filter(|line| line.told.ready && !line.told.reloading) {
+            // Whoever waits for it waits in vain if this is not taken, and no longer than it allows.
+            let _ = line.send(&format!("RELOADING=1\nMONOTONIC_USEC={}", sys::monotonic_micros()));
+            let _ = line.send("READY=1");
+        }
+    }
+
     /// When [`tell`](Self::tell) has something to say though nothing has happened.
     pub(super) fn deadline(&self) -> Option<Instant> {
         let line = self.line.as_ref()?;

@@ -8,8 +8,10 @@ use super::sys;
 /// What a signal means to us.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Signal {
-    /// TERM, INT or HUP (the name): end.
+    /// TERM or INT (the name): end.
     Stop(&'static str),
+    /// HUP: the terminal is gone, or files shall be read again.
+    HangUp,
     /// A child ended.
     Child,
     /// USR1: start the tool process anew.
@@ -60,7 +62,7 @@ fn decode(record: &[u8]) -> Option<Signal> {
     match number {
         libc::SIGTERM => Some(Signal::Stop("SIGTERM")),
         libc::SIGINT => Some(Signal::Stop("SIGINT")),
-        libc::SIGHUP => Some(Signal::Stop("SIGHUP")),
+        libc::SIGHUP => Some(Signal::HangUp),
         libc::SIGCHLD => Some(Signal::Child),
         libc::SIGUSR1 => Some(Signal::Restart),
         _ => None,

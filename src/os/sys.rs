@@ -95,6 +95,33 @@ pub(super) fn socket_type(fd: BorrowedFd<'_>) -> io::Result<c_int> {
     Ok(kind)
 }
 
+/// Whether a socket is one that others can connect to.
+pub(super) fn is_listening(fd: &OwnedFd) -> io::Result<bool> {
+    let mut answer: c_int = 0;
+    let mut length = size_of::<c_int>() as libc::socklen_t;
+    // SAFETY: as in `socket_type`.
+    check(unsafe {
+        libc::getsockopt(
+            fd.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_ACCEPTCONN,
+            (&raw mut answer).cast::<c_void>(),
+            &mut length,
+        )
+    })?;
+    Ok(answer != 0)
+}
+
+/// Another descriptor of what an inherited one is of; from now on no child inherits either.
+pub(super) fn duplicate_inherited(number: c_int) -> io::Result<OwnedFd> {
+    // SAFETY: both calls take plain numbers and fail for those that are not descriptors. The one
+    // that is returned is new, and so nobody else's.
+    unsafe {
+        check(libc::fcntl(number, libc::F_SETFD, libc::FD_CLOEXEC))?;
+        Ok(OwnedFd::from_raw_fd(check(libc::fcntl(number, libc::F_DUPFD_CLOEXEC, 0))?))
+    }
+}
+
 /// The user who is at the other end of a connected unix socket.
 pub(super) fn peer_uid(fd: BorrowedFd<'_>) -> io::Result<u32> {
     let mut credentials = libc::ucred { pid: 0, uid: 0, gid: 0 };

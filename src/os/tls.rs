@@ -38,6 +38,12 @@ impl Identity {
         Ok(Self { certificate: fresh_certificate, key: fresh_key, config: load(certificate, key)? })
     }
 
+    /// Whatever the files hold is news.
+    pub(super) fn forget(&mut self) {
+        self.certificate.forget();
+        self.key.forget();
+    }
+
     /// Looks whether the files have changed: then new connections are answered with what they hold
     /// now. Files that can't be used change nothing, and are told once.
     pub(super) fn refresh(&mut self, now: Instant) -> Result<bool, String> {

@@ -8,7 +8,7 @@
 //! An answer is thus written in the turn that its request was read in.
 
 use std::collections::VecDeque;
-use std::io;
+use std::io::{self, IsTerminal as _};
 use std::os::fd::AsFd as _;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -74,6 +74,8 @@ pub(super) struct EventLoop {
     descendants: Descendants,
     service: Service,
     vitals: Vitals,
+    /// HUP means to read files again, not that a terminal is gone and we with it.
+    rereads: bool,
     /// Too much waits for the host: tool processes are not read.
     host_is_slow: bool,
     /// Too much waits for a tool process: the host is not read.
@@ -134,6 +136,7 @@ impl EventLoop {
             descendants,
             service,
             vitals: Vitals::begin(now),
+            rereads: settings.http.is_some() && !io::stdin().is_terminal(),
             host_is_slow: false,
             tool_is_slow: false,
             ending_since: None,
@@ -290,16 +293,29 @@ impl EventLoop {
     fn take_signals(&mut self) {
         for signal in self.signals.take() {
             match signal {
-                Signal::Stop(name) => {
-                    if let Some(http) = &mut self.http {
-                        http.stop();
-                    }
-                    self.hand_in(Input::Stop { reason: name.into() });
-                }
+                Signal::Stop(name) => self.stop(name),
+                Signal::HangUp if self.rereads => self.reread(),
+                Signal::HangUp => self.stop("SIGHUP"),
                 Signal::Restart => self.hand_in(Input::Reload { cause: "SIGUSR1 came".into() }),
                 Signal::Child => self.reap(),
             }
         }
+    }
+
+    fn stop(&mut self, signal: &str) {
+        if let Some(http) = &mut self.http {
+            http.stop();
+        }
+        self.hand_in(Input::Stop { reason: signal.into() });
+    }
+
+    /// Reads the files again that clients are judged and answered by.
+    fn reread(&mut self) {
+        self.service.reloads_at_once();
+        if let Some(http) = &mut self.http {
+            http.reread(self.now);
+        }
+        self.console.log(Level::Info, "SIGHUP came: certificates and keys were looked at again");
     }
 
     /// Does what the bridge wants and writes what fits. A host that is found to be gone on the way

@@ -16,8 +16,8 @@ use crate::front::http::guard::Guard;
 use crate::front::http::server::{Backend, Effect, Server};
 use crate::front::http::slab::Key;
 use crate::limits::{
-    HTTP_ACCEPTS, HTTP_CONNECTIONS, HTTP_LISTEN_RETRY, HTTP_QUEUE_HIGH, HTTP_QUEUE_LOW, OTHER_FILES,
-    READ_BUFFER,
+    HTTP_ACCEPTS, HTTP_CONNECTIONS, HTTP_LISTEN_RETRY, HTTP_QUEUE_HIGH, HTTP_QUEUE_LOW, LISTENERS_MAX,
+    OTHER_FILES, READ_BUFFER,
 };
 use crate::log::Level;
 
@@ -29,9 +29,6 @@ use socket::{Flushed, Socket, Stream};
 
 /// Tokens from here on belong to listeners and sockets: far behind those of tool processes.
 pub(super) const FIRST_TOKEN: usize = usize::MAX / 2 + 1;
-
-/// Listeners there may be.
-pub(super) const LISTENERS_MAX: usize = 64;
 
 /// Clients over HTTP.
 #[derive(Debug)]
@@ -201,6 +198,16 @@ impl Http {
         if !self.readable.is_empty() {
             self.troubles.extend(self.gate.refresh(self.server.guard_mut(), now));
         }
+    }
+
+    /// Reads the files of certificates and keys again, whether they seem to have changed or not.
+    pub(super) fn reread(&mut self, now: Instant) {
+        self.gate.forget();
+        self.troubles.extend(self.gate.refresh(self.server.guard_mut(), now));
+        if let Some(identity) = &mut self.tls {
+            identity.forget();
+        }
+        self.refresh_tls(now);
     }
 
     /// Reads those that can be read. Where requests may not be taken, only those that are gone: to
