@@ -62,6 +62,7 @@ python_sdk() {
     # Its first start fetches the checker itself.
     "$env/python-sdk/bin/pyright" --version
 }
+operation() { virtual operation "$here/operation/requirements.txt"; }
 client_python() { virtual client-python "$here/clients/requirements.txt"; }
 
 client_rust() {
@@ -116,6 +117,7 @@ if [ -n "$python" ]; then
         skip python-sdk 'one of its type checkers needs Node with npm'
     fi
     make_one client-python client_python "$here/clients/requirements.txt"
+    make_one operation operation "$here/operation/requirements.txt"
     if command -v cc >/dev/null && command -v cargo >/dev/null; then
         make_one rust-sdk rust_sdk "$here/published/requirements-protoc.txt" \
             "$here/published/rust-sdk/Cargo.toml" "$here/published/rust-sdk/Cargo.lock" \
@@ -124,7 +126,7 @@ if [ -n "$python" ]; then
         skip rust-sdk 'its zstd needs a C compiler'
     fi
 else
-    for name in protomcp-0.3.0 protomcp-0.3.1 python-sdk client-python rust-sdk; do
+    for name in protomcp-0.3.0 protomcp-0.3.1 python-sdk client-python operation rust-sdk; do
         skip "$name" 'there is no Python 3.10 or later with venv and pip'
     done
 fi

@@ -23,6 +23,8 @@ mod cancel;
 mod dev;
 /// `pmcp health`.
 mod health;
+/// For those who watch over a server: probes, numbers, the access log, signals.
+mod http_operation;
 /// How a tool file is started, and built; the doctor.
 mod launch;
 /// The handshake, ping, and the rules of JSON-RPC.

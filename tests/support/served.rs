@@ -61,8 +61,14 @@ impl Served {
     /// as many places.
     #[track_caller]
     pub(crate) fn start(setup: Setup, places: usize) -> Served {
+        Served::start_with(setup, places, Stdio::null())
+    }
+
+    /// The same with another standard input.
+    #[track_caller]
+    pub(crate) fn start_with(setup: Setup, places: usize, stdin: Stdio) -> Served {
         let mut command = setup.build();
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let stderr = Arc::new(Mutex::new(String::new()));
         let said = Arc::clone(&stderr);
@@ -79,6 +85,10 @@ impl Served {
         let served = Served { child, urls, stderr };
         assert_eq!(served.urls.len(), places, "{lines:?} {}", served.stderr());
         served
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
     }
 
     pub(crate) fn stderr(&self) -> String {
