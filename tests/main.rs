@@ -47,6 +47,8 @@ mod process_life;
 mod prompts;
 /// Tool processes written with SDKs as they are published.
 mod published_sdks;
+/// What must be refused.
+mod refusals;
 /// Reloads: proving the new process beside the old one, and the other ways.
 mod reload;
 /// Resources: lists, reading, subscriptions.

@@ -7,6 +7,7 @@ pub(crate) mod host;
 pub(crate) mod pmcp;
 pub(crate) mod process;
 pub(crate) mod raw_tool;
+pub(crate) mod scripted_tool;
 pub(crate) mod served;
 pub(crate) mod transcript;
 
