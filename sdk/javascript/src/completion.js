@@ -1,8 +1,7 @@
 /** Suggestions for the arguments of prompts and resource templates. */
 import { parseArguments } from './arguments.js';
 import { ToolContext } from './context.js';
-import { say } from './core/environment.js';
-import { stackOf } from './core/mistake.js';
+import { tellAuthor } from './core/mistake.js';
 import { serve } from './core/services.js';
 import { handlerOf } from './tool.js';
 
@@ -52,7 +51,7 @@ serve('completion_request', {
     };
   },
   failed(error, request) {
-    say(`the completion of "${request?.body.argument_name}" failed: ${stackOf(error.cause ?? error)}`);
+    tellAuthor(`the completion of "${request?.body.argument_name}"`, error, request);
     return {};
   },
 });

@@ -56,6 +56,11 @@ export class ToolContext {
     return this.#request?.id ?? '';
   }
 
+  /** Names the host's wish for progress; empty if it has none. */
+  get progressToken() {
+    return this.#progressToken;
+  }
+
   /** The host's trace context (W3C): traceparent, tracestate, baggage, as far as it sent them. */
   get trace() {
     try {
@@ -75,7 +80,7 @@ export class ToolContext {
   }
 
   /** Throws once the host no longer wants the answer. */
-  throwIfCancelled() {
+  checkCancelled() {
     if (this.isCancelled()) throw ToolError.cancelled();
   }
 

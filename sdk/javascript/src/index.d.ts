@@ -241,12 +241,14 @@ export class ToolContext {
   constructor(progressToken?: string, send?: (message: any) => void);
 
   readonly requestId: string;
+  /** Empty if the host does not want progress. */
+  readonly progressToken: string;
   readonly trace: Trace;
   /** Aborted when the host no longer wants the answer, or the bridge is gone. */
   readonly signal: AbortSignal;
   isCancelled(): boolean;
   /** Throws once the host no longer wants the answer. */
-  throwIfCancelled(): void;
+  checkCancelled(): void;
 
   /** Tells the host how far the call has come, if it wants to know. */
   reportProgress(progress: number, total?: number, message?: string): void;

@@ -3,7 +3,7 @@ import { parseArguments } from './arguments.js';
 import { asBlock, isBlock, text, toJson } from './content.js';
 import { ToolContext } from './context.js';
 import { say } from './core/environment.js';
-import { mistake, stackOf } from './core/mistake.js';
+import { mistake, tellAuthor } from './core/mistake.js';
 import { Registry } from './core/registry.js';
 import { serve } from './core/services.js';
 import { errorToWire, ToolError } from './errors.js';
@@ -62,8 +62,7 @@ serve('get_prompt_request', {
     };
   },
   failed(error, request) {
-    const stack = !request?.isCancelled && error.code === 'INTERNAL' && stackOf(error.cause ?? error);
-    if (stack) say(`the prompt "${request?.body.name}" failed: ${stack}`);
+    tellAuthor(`the prompt "${request?.body.name}"`, error, request);
     return { error: errorToWire(error) };
   },
 });

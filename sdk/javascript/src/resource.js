@@ -4,7 +4,7 @@ import { Buffer } from 'node:buffer';
 import { ToolContext } from './context.js';
 import { toJson } from './content.js';
 import { say } from './core/environment.js';
-import { mistake, stackOf } from './core/mistake.js';
+import { mistake, tellAuthor } from './core/mistake.js';
 import { Registry } from './core/registry.js';
 import { serve } from './core/services.js';
 import { errorToWire, ToolError } from './errors.js';
@@ -122,8 +122,7 @@ serve('read_resource_request', {
     return { contents: parts.map((part) => contentToWire(part, uri, definition.mimeType)) };
   },
   failed(error, request) {
-    const stack = !request?.isCancelled && error.code === 'INTERNAL' && stackOf(error.cause ?? error);
-    if (stack) say(`reading ${request?.body.uri} failed: ${stack}`);
+    tellAuthor(`reading ${request?.body.uri}`, error, request);
     return { error: errorToWire(error) };
   },
 });

@@ -2,8 +2,7 @@
 import { parseArguments, prepare } from './arguments.js';
 import { ToolContext } from './context.js';
 import { toJson } from './content.js';
-import { say } from './core/environment.js';
-import { mistake, stackOf } from './core/mistake.js';
+import { mistake, tellAuthor } from './core/mistake.js';
 import { Registry } from './core/registry.js';
 import { serve } from './core/services.js';
 import { asToolError, ToolError } from './errors.js';
@@ -181,9 +180,7 @@ serve('call_tool', {
   answer: 'call_result',
   work: callTool,
   failed(error, request) {
-    // A model reads the message; the author needs to know where it came from.
-    const stack = !request?.isCancelled && error.code === 'INTERNAL' && stackOf(error.cause ?? error);
-    if (stack) say(`the tool "${request?.body.name}" failed: ${stack}`);
+    tellAuthor(`the tool "${request?.body.name}"`, error, request);
     return failedCall(error);
   },
 });

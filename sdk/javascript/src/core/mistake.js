@@ -33,6 +33,15 @@ export function mistake(text, where = callSite()) {
   process.exit(1);
 }
 
+/**
+ * Tells the author where an unexpected error of a handler came from; those who asked hear its
+ * message alone. Says nothing of errors that a handler has meant.
+ */
+export function tellAuthor(what, error, request) {
+  if (error.code !== 'INTERNAL' || request?.isCancelled) return;
+  say(`${what} failed: ${error.cause === undefined ? error.message : stackOf(error.cause)}`);
+}
+
 /** The stack of an error without the frames between the author's code and the event loop. */
 export function stackOf(error) {
   const lines = String(error?.stack ?? error).split('\n');
