@@ -167,9 +167,9 @@ class Converter {
           additionalProperties: this.#convert(def.valueType),
         };
       }
-      case 'union': return { anyOf: [...def.options.values()].map((option) => this.#convert(option)) };
+      case 'union': return anyOf([...def.options.values()].map((option) => this.#convert(option)));
       case 'intersection': return { allOf: [this.#convert(def.left), this.#convert(def.right)] };
-      case 'nullable': return { anyOf: [inner(), { type: 'null' }] };
+      case 'nullable': return orNull(inner());
       case 'default': case 'prefault': {
         const value = typeof def.defaultValue === 'function' ? def.defaultValue() : def.defaultValue;
         return { ...inner(), default: value };
@@ -230,6 +230,18 @@ class Converter {
   }
 }
 
+/** One of several; types that say nothing else need no schemas of their own. */
+function anyOf(schemas) {
+  const isType = (schema) => typeof schema.type === 'string' && Object.keys(schema).length === 1;
+  return schemas.every(isType) ? { type: [...new Set(schemas.map(({ type }) => type))] } : { anyOf: schemas };
+}
+
+/** What else a schema of one type says is about that type alone. */
+function orNull(schema) {
+  const isSimple = typeof schema.type === 'string' && !('enum' in schema) && !('const' in schema);
+  return isSimple ? { ...schema, type: [schema.type, 'null'] } : { anyOf: [schema, { type: 'null' }] };
+}
+
 /** What the author says about a schema: zod 4 keeps it in a registry, zod 3 in the definition. */
 function facts(schema) {
   const meta = typeof schema.meta === 'function' ? schema.meta() : undefined;
@@ -240,14 +252,22 @@ function facts(schema) {
 export function tidy(json) {
   if (Array.isArray(json)) return json.map(tidy);
   if (typeof json !== 'object' || json === null) return json;
-  const entries = Object.entries(json).filter(([key, value]) => {
-    // A format says the same in a word.
-    if (key === 'pattern') return typeof json.format !== 'string';
-    if (key === 'minimum' || key === 'maximum') return Math.abs(value) !== Number.MAX_SAFE_INTEGER;
-    return true;
-  });
-  const isValue = (key) => ['default', 'const', 'enum', 'examples'].includes(key);
-  return Object.fromEntries(entries.map(([key, value]) => [key, isValue(key) ? value : tidy(value)]));
+  const isUseful = ([key, value]) => {
+    switch (key) {
+      // A format says the same in a word.
+      case 'pattern': return typeof json.format !== 'string';
+      case 'minimum': case 'maximum': return Math.abs(value) !== Number.MAX_SAFE_INTEGER;
+      case 'propertyNames': return JSON.stringify(value) !== '{"type":"string"}';
+      default: return true;
+    }
+  };
+  const tidied = ([key, value]) => {
+    if (['default', 'const', 'enum', 'examples'].includes(key)) return [key, value];
+    // In these the keys are names of the author.
+    const isMap = key === 'properties' || key === '$defs';
+    return [key, isMap ? Object.fromEntries(Object.entries(value).map(([name, it]) => [name, tidy(it)])) : tidy(value)];
+  };
+  return Object.fromEntries(Object.entries(json).filter(isUseful).map(tidied));
 }
 
 /** Whether this is a schema of zod, and so convertible here. */
