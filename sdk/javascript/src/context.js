@@ -2,7 +2,7 @@
 import { ask, tell } from './core/link.js';
 import { ToolError } from './errors.js';
 import { Input } from './input.js';
-import { log } from './log.js';
+import { ServerLogger } from './log.js';
 import { toolManager } from './manager.js';
 import { elicitationToWire, elicitedFromWire, rootsFromWire, sampledFromWire, samplingToWire } from './questions.js';
 import { currentState, saveState } from './state.js';
@@ -28,6 +28,8 @@ export class ToolContext {
   #scale = 1;
 
   #onProgress;
+
+  #log;
 
   /** The variables of a resource template. */
   variables = {};
@@ -111,9 +113,10 @@ export class ToolContext {
     this.reportProgress(progress, total, message);
   }
 
-  /** The host's log. */
+  /** The log of the host whose call this is. */
   get log() {
-    return log;
+    this.#log ??= ServerLogger.ofCall(this.requestId);
+    return this.#log;
   }
 
   /** As `toolManager`. */

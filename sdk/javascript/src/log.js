@@ -1,4 +1,5 @@
 /** Log lines for the host. */
+import { currentRequest, trackRequests } from './core/current.js';
 import { tell } from './core/link.js';
 
 const LEVELS = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'];
@@ -12,10 +13,21 @@ export class ServerLogger {
 
   #name;
 
+  /** The id of the call that it logs for; if not given, of the call that is at work. */
+  #callId;
+
   /** `send` is for tests: it gets `{ log: { level, logger, dataJson } }` in place of the host. */
-  constructor(send, name = '') {
+  constructor(send, name = '', { isOurs = false } = {}) {
     this.#send = typeof send === 'function' ? send : undefined;
     this.#name = String(typeof send === 'string' ? send : name);
+    if (!isOurs) trackRequests();
+  }
+
+  /** The logger of one call. */
+  static ofCall(id) {
+    const logger = new ServerLogger(undefined, '', { isOurs: true });
+    logger.#callId = id;
+    return logger;
   }
 
   /** One line of any level. */
@@ -30,9 +42,14 @@ export class ServerLogger {
     } catch {
       dataJson = JSON.stringify(String(message));
     }
-    const line = { level, logger: this.#name, dataJson };
-    if (this.#send) this.#send({ log: line });
-    else tell('log', { level: String(level), logger: this.#name, data_json: dataJson });
+    const line = { level: String(level), logger: this.#name };
+    if (this.#send) {
+      this.#send({ log: { ...line, dataJson } });
+      return;
+    }
+    if (this.#callId === undefined) trackRequests();
+    const callId = this.#callId ?? currentRequest()?.id ?? '';
+    tell('log', { ...line, data_json: dataJson, call_request_id: callId });
   }
 }
 
@@ -45,4 +62,4 @@ for (const level of LEVELS) {
 }
 
 /** The process's own logger, without a name. */
-export const log = new ServerLogger();
+export const log = new ServerLogger(undefined, '', { isOurs: true });

@@ -16,7 +16,7 @@ import { emitTelemetry, hasSinks } from './telemetry.js';
 const HINTS = ['readOnlyHint', 'destructiveHint', 'idempotentHint', 'openWorldHint'];
 
 /** All tools, those of groups and workflows included. */
-const tools = new Registry('tool', { isTools: true });
+const tools = new Registry('tool');
 
 /** What the author gave as a schema, understood; a schema that can't be is a mistake. */
 export function schemaOf(schema, owner, what, options) {

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { settings } from '../src/configure.js';
 import { connectTo } from '../src/core/link.js';
 import { Peer } from '../src/core/peer.js';
-import { onToolsChanged } from '../src/core/registry.js';
+import { onListChanged } from '../src/core/registry.js';
 import * as protomcp from '../src/index.js';
 import { middlewareToWire } from '../src/middleware.js';
 import { toolsToWire } from '../src/tool.js';
@@ -14,7 +14,7 @@ import { decode } from '../src/wire/codec.js';
 const PATIENCE = 20_000;
 
 let latest;
-onToolsChanged(() => latest?.toolsChanged());
+onListChanged((noun) => latest?.listChanged(noun));
 
 /** Forgets all definitions. */
 export function forget() {

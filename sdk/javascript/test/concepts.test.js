@@ -192,7 +192,7 @@ test('log lines are JSON, with the message beside the data', () => {
   circle.circle = circle;
   log.debug('round', circle);
   resourceChanged('a://b');
-  assert.deepEqual(bridge.sent.map(({ body }) => Object.values(body).join(' ')), [
+  assert.deepEqual(bridge.sent.map(({ body }) => Object.values(body).join(' ').trim()), [
     'warning  {"message":"careful","a":1}',
     'info  "plain"',
     'error db {"message":"list","data":[1]}',
@@ -202,6 +202,24 @@ test('log lines are JSON, with the message beside the data', () => {
   const own = [];
   new ServerLogger((message) => own.push(message), 'n').notice('x');
   assert.deepEqual(own, [{ log: { level: 'notice', logger: 'n', dataJson: '"x"' } }]);
+});
+
+test('log lines say for which call they are', async () => {
+  const logger = new ServerLogger();
+  tool({
+    name: 't',
+    async handler(_, ctx) {
+      ctx.log.info('one');
+      await null;
+      logger.info('two');
+      log.info('three');
+    },
+  });
+  const bridge = new Bridge();
+  await Promise.all([bridge.call('t'), bridge.call('t')]);
+  log.info('outside');
+  const lines = bridge.sent.map(({ body }) => `${body.data_json} ${body.call_request_id}`).sort();
+  assert.deepEqual(lines, ['"one" 1', '"one" 2', '"outside" ', '"three" 1', '"three" 2', '"two" 1', '"two" 2']);
 });
 
 test('a context can be made for a test', async () => {

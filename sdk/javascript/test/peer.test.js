@@ -4,7 +4,7 @@ import { beforeEach, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 
 import {
-  configure, InputRequired, middleware, prompt, resource, saveState, tool, ToolError, toolManager, ToolResult,
+  configure, InputRequired, middleware, prompt, resource, resourceTemplate, saveState, tool, ToolError, toolManager, ToolResult,
 } from '../src/index.js';
 import { Bridge, forget } from './bridge.js';
 
@@ -58,6 +58,19 @@ test('what is defined later is told', async () => {
   assert.deepEqual(again.body.tools.map(({ name }) => name), ['one', 'two', 'three']);
   await turn();
   assert.equal(bridge.sent.length, 0, 'once for both');
+});
+
+test('resources and prompts may come later, too', async () => {
+  const bridge = new Bridge();
+  await bridge.handshake();
+  resource({ uri: 'a://b', handler: () => '' });
+  resourceTemplate({ uriTemplate: 'a://{c}', handler: () => '' });
+  prompt({ name: 'p', handler: () => '' });
+  await turn();
+  assert.deepEqual(bridge.sent.map(({ kind, request_id: id }) => kind + id), [
+    'resource_list_response', 'resource_template_list_response', 'prompt_list_response',
+  ]);
+  assert.equal(bridge.sent[2].body.prompts[0].name, 'p');
 });
 
 test('what came before the definitions were complete waits for them', async () => {

@@ -8,6 +8,7 @@ import { Buffer } from 'node:buffer';
 
 import { asToolError, errorToWire, ToolError } from '../errors.js';
 import { encodeFrame } from '../wire/codec.js';
+import { within } from './current.js';
 import { messageMax, say, streamMin } from './environment.js';
 import { Request } from './request.js';
 import { hooks, serviceOf } from './services.js';
@@ -24,6 +25,13 @@ const ANSWERS = {
   sampling_request: 'sampling_response',
   list_roots_request: 'list_roots_response',
   elicit_request: 'elicit_response',
+};
+
+/** Who makes which list; those of tools are part of the handshake. */
+const LISTS = {
+  resource: 'list_resources_request',
+  'resource template': 'list_resource_templates_request',
+  prompt: 'list_prompts_request',
 };
 
 const nothing = () => {};
@@ -158,11 +166,16 @@ export class Peer {
     if (fresh.length > 0) this.send('disable_tools', { tool_names: fresh });
   }
 
-  /** Tells the bridge about tools that were defined or removed later. */
-  toolsChanged() {
+  /** Tells the bridge of a list (its noun) to which something was added, or from which removed. */
+  listChanged(noun) {
     if (!this.#isReady || this.#isClosed) return;
-    this.#hide();
-    this.#sendTools('');
+    if (noun === 'tool') {
+      this.#hide();
+      this.#sendTools('');
+      return;
+    }
+    const service = serviceOf(LISTS[noun]);
+    if (service) this.send(service.answer, service.work());
   }
 
   // Requests.
@@ -171,7 +184,7 @@ export class Peer {
     this.#running.add(request);
     let answer;
     try {
-      answer = service.work(request);
+      answer = within(request, () => service.work(request));
     } catch (error) {
       this.#failed(request, service, error);
       return;

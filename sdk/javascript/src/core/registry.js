@@ -3,19 +3,22 @@ import { callSite, mistake } from './mistake.js';
 
 const listeners = new Set();
 
-/** Calls back, once per turn of the event loop at most, when the tools have changed. */
-export function onToolsChanged(listener) {
+/**
+ * Calls back with the noun of a kind of definitions when these have changed, once per turn of the
+ * event loop at most.
+ */
+export function onListChanged(listener) {
   listeners.add(listener);
 }
 
-let isPlanned = false;
+const planned = new Set();
 
-function changed() {
-  if (isPlanned || listeners.size === 0) return;
-  isPlanned = true;
+function changed(noun) {
+  if (planned.has(noun) || listeners.size === 0) return;
+  planned.add(noun);
   queueMicrotask(() => {
-    isPlanned = false;
-    listeners.forEach((listener) => listener());
+    planned.delete(noun);
+    listeners.forEach((listener) => listener(noun));
   });
 }
 
@@ -25,12 +28,8 @@ export class Registry {
 
   #entries = new Map();
 
-  /** Called when something was added or removed. */
-  #changed;
-
-  constructor(noun, { isTools = false } = {}) {
+  constructor(noun) {
     this.#noun = noun;
-    this.#changed = isTools ? changed : () => {};
   }
 
   /** Adds a definition. Two under one name are a mistake. */
@@ -42,7 +41,7 @@ export class Registry {
       mistake(`the ${this.#noun} "${name}" is defined twice, the first time in ${other.where}`, where);
     }
     this.#entries.set(name, { definition, where });
-    this.#changed();
+    changed(this.#noun);
     return definition;
   }
 
@@ -64,6 +63,6 @@ export class Registry {
     for (const [name, { definition }] of this.#entries) {
       if (isUnwanted(definition)) this.#entries.delete(name);
     }
-    this.#changed();
+    changed(this.#noun);
   }
 }

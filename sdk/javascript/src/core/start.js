@@ -13,7 +13,7 @@ import { FrameReader } from '../wire/frames.js';
 import { say, socketPath } from './environment.js';
 import { connectTo } from './link.js';
 import { Peer } from './peer.js';
-import { onToolsChanged } from './registry.js';
+import { onListChanged } from './registry.js';
 import { hooks } from './services.js';
 
 /** How long the started file may take before what it has defined so far is offered. */
@@ -120,7 +120,7 @@ async function connect(offer) {
     return Promise.race([peer.close(), grace]);
   });
   connectTo(peer);
-  onToolsChanged(() => peer.toolsChanged());
+  onListChanged((noun) => peer.listChanged(noun));
   return { peer, ended };
 }
 

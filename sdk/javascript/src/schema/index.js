@@ -84,12 +84,13 @@ async function validateWith(schema, value) {
  * Throws an Error if it can't be used.
  */
 export function understand(schema, what, { isInput = true, json, isRootObject = true } = {}) {
-  const shaped = ({ $schema, ...found }) => json ?? (isRootObject ? asObject(found, what) : found);
+  const shaped = (found) => json ?? (isRootObject ? asObject(found, what) : found);
   if (schema === undefined || schema === null) {
     return { json: shaped({}), validate: undefined };
   }
   if (isLibrary(schema)) {
-    return { json: shaped(offered(schema, isInput)), validate: (value) => validateWith(schema, value) };
+    const { $schema, ...found } = offered(schema, isInput);
+    return { json: shaped(found), validate: (value) => validateWith(schema, value) };
   }
   if (!isObject(schema)) throw new Error(`${what} is not a schema, but of the type ${typeof schema}`);
   if (isShape(schema)) return ofShape(schema, shaped, isInput);

@@ -55,7 +55,7 @@ BatchUpdateRequest 1:enable:s* 2:disable:s* 3:allow:s* 4:block:s*
 ActiveToolsResponse 1:tool_names:s*
 ProgressNotification 1:progress_token:s 2:progress:I 3:total:I 4:message:s
 CancelRequest 1:request_id:s
-LogMessage 1:level:s 2:logger:s 3:data_json:s
+LogMessage 1:level:s 2:logger:s 3:data_json:s 1000:call_request_id:s
 CreateTaskResponse 1:task_id:s
 TaskStatusRequest 1:task_id:s
 TaskStatusResponse 1:task_id:s 2:state:s 3:progress:I 4:total:I 5:message:s
