@@ -1,6 +1,9 @@
 //! One tool file, hosts of both eras: `examples/conformance` asks, answers with questions and works
 //! for long, and knows nothing of eras.
+//!
+//! `PMCP_CONFORMANCE_FILE` names another one to test, in another language.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::sleep;
 use std::time::Duration;
@@ -12,7 +15,9 @@ use crate::support::host::Host;
 use crate::support::pmcp::{Setup, example};
 
 fn host() -> Host {
-    Setup::run(&Arc::new(Dir::new())).arg(example("conformance")).host()
+    let file = std::env::var_os("PMCP_CONFORMANCE_FILE");
+    let file = file.map_or_else(|| example("conformance"), PathBuf::from);
+    Setup::run(&Arc::new(Dir::new())).arg(file.canonicalize().unwrap()).host()
 }
 
 fn initialized() -> Host {

@@ -1,3 +1,4 @@
+// The first tool file: `pmcp dev basic.js`.
 import { tool } from 'protomcp';
 
 tool({
@@ -9,4 +10,11 @@ tool({
     required: ['a', 'b'],
   },
   handler: ({ a, b }) => a + b,
+});
+
+// Without a schema a tool takes whatever comes.
+tool({
+  name: 'greet',
+  description: 'Greet somebody',
+  handler: ({ name = 'World' }) => `Hello, ${name}!`,
 });
