@@ -141,6 +141,23 @@ tool({
   },
 });
 
+prompt({
+  name: 'test_dynamic_tool',
+  description: 'Is there only sometimes',
+  hidden: true,
+  handler: () => 'You found me.',
+});
+tool({
+  name: 'test_trigger_prompt_change',
+  description: 'Show a hidden prompt, or hide it again',
+  handler(_, { prompts }) {
+    const isThere = prompts.isShown('test_dynamic_tool');
+    if (isThere) prompts.hide('test_dynamic_tool');
+    else prompts.show('test_dynamic_tool');
+    return isThere ? 'It is gone.' : 'It is there.';
+  },
+});
+
 // Tools that ask the host and wait for the answer.
 
 const told = ({ action, content }) => `action=${action}, content=${JSON.stringify(content)}`;

@@ -1,5 +1,6 @@
 /** What a handler can do beside answering: report, ask, and look at its request. */
 import { ask, tell } from './core/link.js';
+import { listing, prompts, resources } from './core/registry.js';
 import { ToolError } from './errors.js';
 import { Input } from './input.js';
 import { ServerLogger } from './log.js';
@@ -122,6 +123,16 @@ export class ToolContext {
   /** As `toolManager`. */
   get tools() {
     return toolManager;
+  }
+
+  /** Which prompts hosts see in their list. */
+  get prompts() {
+    return listing(prompts);
+  }
+
+  /** The same of resources, by URI. */
+  get resources() {
+    return listing(resources);
   }
 
   /** Has the host's model answer a text, or `{ messages, systemPrompt, maxTokens, … }`. */

@@ -4,17 +4,15 @@ import { asBlock, isBlock, text, toJson } from './content.js';
 import { ToolContext } from './context.js';
 import { say } from './core/environment.js';
 import { mistake, tellAuthor } from './core/mistake.js';
-import { Registry } from './core/registry.js';
+import { prompts } from './core/registry.js';
 import { serve } from './core/services.js';
 import { errorToWire, ToolError } from './errors.js';
 import { InputRequired } from './input.js';
 import { handlerOf } from './tool.js';
 
-const prompts = new Registry('prompt');
-
 /** Defines a prompt; its handler gets the arguments and a context, and returns messages. */
 export function prompt(options) {
-  const { handler, description = '', title, icons, meta } = options ?? {};
+  const { handler, description = '', hidden = false, title, icons, meta } = options ?? {};
   const inferred = typeof handler === 'function' && handler.name !== 'handler' && handler.name;
   const name = options?.name || inferred || `prompt_${prompts.size}`;
   const owner = `the prompt "${name}"`;
@@ -22,7 +20,8 @@ export function prompt(options) {
   if (!Array.isArray(args) || args.some((one) => typeof one?.name !== 'string')) {
     mistake(`${owner}: its arguments are no list of { name, description, required }`);
   }
-  return prompts.add(name, { name, description, arguments: args, handler: handlerOf(handler, owner), title, icons, meta });
+  handlerOf(handler, owner);
+  return prompts.add(name, { name, description, arguments: args, handler, hidden, title, icons, meta });
 }
 
 export function getRegisteredPrompts() {
@@ -70,7 +69,7 @@ serve('get_prompt_request', {
 serve('list_prompts_request', {
   answer: 'prompt_list_response',
   work: () => ({
-    prompts: prompts.all().map((it) => ({
+    prompts: prompts.shown().map((it) => ({
       name: it.name,
       description: String(it.description),
       arguments: it.arguments.map((argument) => ({

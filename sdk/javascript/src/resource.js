@@ -5,14 +5,13 @@ import { ToolContext } from './context.js';
 import { toJson } from './content.js';
 import { say } from './core/environment.js';
 import { mistake, tellAuthor } from './core/mistake.js';
-import { Registry } from './core/registry.js';
+import { Registry, resources } from './core/registry.js';
 import { serve } from './core/services.js';
 import { errorToWire, ToolError } from './errors.js';
 import { InputRequired } from './input.js';
 import { compileTemplate } from './template.js';
 import { handlerOf } from './tool.js';
 
-const resources = new Registry('resource');
 const templates = new Registry('resource template');
 
 function common(options, uri, owner) {
@@ -21,6 +20,7 @@ function common(options, uri, owner) {
     description: String(options.description ?? ''),
     handler: handlerOf(options.handler, owner),
     mimeType: options.mimeType,
+    hidden: Boolean(options.hidden),
     title: options.title,
     annotations: options.annotations,
     icons: options.icons,
@@ -135,13 +135,13 @@ const listFailed = (error) => {
 serve('list_resources_request', {
   answer: 'resource_list_response',
   work: () => ({
-    resources: resources.all().map((it) => ({ uri: it.uri, size: Math.trunc(Number(it.size ?? 0)) || 0, ...extras(it) })),
+    resources: resources.shown().map((it) => ({ uri: it.uri, size: Math.trunc(Number(it.size ?? 0)) || 0, ...extras(it) })),
   }),
   failed: listFailed,
 });
 
 serve('list_resource_templates_request', {
   answer: 'resource_template_list_response',
-  work: () => ({ templates: templates.all().map((it) => ({ uri_template: it.uriTemplate, ...extras(it) })) }),
+  work: () => ({ templates: templates.shown().map((it) => ({ uri_template: it.uriTemplate, ...extras(it) })) }),
   failed: listFailed,
 });

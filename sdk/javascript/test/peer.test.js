@@ -73,6 +73,35 @@ test('resources and prompts may come later, too', async () => {
   assert.equal(bridge.sent[2].body.prompts[0].name, 'p');
 });
 
+test('prompts and resources come and go', async () => {
+  prompt({ name: 'p', hidden: true, handler: () => 'found' });
+  resource({ uri: 'a://b', handler: () => '' });
+  tool({
+    name: 'switch',
+    handler(_, { prompts, resources }) {
+      const before = [prompts.isShown('p'), resources.isShown('a://b'), prompts.isShown('nobody')];
+      prompts.show(['p', 'nobody']);
+      resources.hide('a://b');
+      return before.join();
+    },
+  });
+  const bridge = new Bridge();
+  await turn();
+  await bridge.handshake();
+  const listed = async () => [
+    (await bridge.ask('list_prompts_request', {})).body.prompts.length,
+    (await bridge.ask('list_resources_request', {})).body.resources.length,
+  ];
+  assert.deepEqual(await listed(), [0, 1]);
+  assert.match((await bridge.ask('get_prompt_request', { name: 'p', arguments_json: '' })).body.messages[0].content_json, /found/);
+  assert.equal((await bridge.call('switch')).text, 'false,true,false');
+  assert.deepEqual(bridge.sent.map(({ kind }) => kind), ['prompt_list_response', 'resource_list_response']);
+  assert.deepEqual(await listed(), [1, 0]);
+  bridge.sent.length = 0;
+  await bridge.call('switch');
+  assert.deepEqual(bridge.sent, [], 'nothing changed');
+});
+
 test('what came before the definitions were complete waits for them', async () => {
   const { Peer } = await import('../src/core/peer.js');
   const frames = [];

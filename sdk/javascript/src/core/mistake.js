@@ -9,7 +9,8 @@ export class DefinitionError extends Error {
   name = 'DefinitionError';
 }
 
-const OURS = fileURLToPath(new URL('..', import.meta.url));
+// The folder of the sources, or the one file that they were put together to.
+const OURS = fileURLToPath(import.meta.url).replace(/core\/mistake\.js$/, '');
 const FRAME = /(?:\(|at |@)(?:file:\/\/)?(\/[^()]+?)(?:\?[^():]*)?:(\d+)(?::\d+)?\)?$/;
 
 /** Where the author's code called us, as `file:line`; empty if that can't be said. */

@@ -1,4 +1,4 @@
-/** What a tool process offers. Concepts add to it, the peer tells it to the bridge. */
+/** What a tool process offers: concepts define it, the peer tells the bridge. */
 import { callSite, mistake } from './mistake.js';
 
 const listeners = new Set();
@@ -40,7 +40,7 @@ export class Registry {
     if (other) {
       mistake(`the ${this.#noun} "${name}" is defined twice, the first time in ${other.where}`, where);
     }
-    this.#entries.set(name, { definition, where });
+    this.#entries.set(name, { definition, where, isHidden: Boolean(definition.hidden) });
     changed(this.#noun);
     return definition;
   }
@@ -51,6 +51,32 @@ export class Registry {
 
   all() {
     return Array.from(this.#entries.values(), (entry) => entry.definition);
+  }
+
+  /** Those that hosts see in the list. */
+  shown() {
+    return [...this.#entries.values()].filter(({ isHidden }) => !isHidden).map(({ definition }) => definition);
+  }
+
+  /** Shows what was hidden; names that nothing has are skipped. */
+  show(names) {
+    this.#setHidden(names, false);
+  }
+
+  /** Takes them out of the list; who knows their names can still use them. */
+  hide(names) {
+    this.#setHidden(names, true);
+  }
+
+  isShown(name) {
+    return this.#entries.get(name)?.isHidden === false;
+  }
+
+  #setHidden(names, isHidden) {
+    const found = [names].flat().map((name) => this.#entries.get(name));
+    const others = found.filter((entry) => entry && entry.isHidden !== isHidden);
+    others.forEach((entry) => { entry.isHidden = isHidden; });
+    if (others.length > 0) changed(this.#noun);
   }
 
   /** How many there are. */
@@ -66,3 +92,15 @@ export class Registry {
     changed(this.#noun);
   }
 }
+
+/** Which entries of a registry hosts see in its list. */
+export function listing(registry) {
+  return {
+    show: (names) => registry.show(names),
+    hide: (names) => registry.hide(names),
+    isShown: (name) => registry.isShown(name),
+  };
+}
+
+export const resources = new Registry('resource');
+export const prompts = new Registry('prompt');

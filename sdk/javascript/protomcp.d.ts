@@ -235,6 +235,13 @@ export class InputRequired {
   state(value: unknown): this;
 }
 
+/** A list that hosts see. What is hidden is not in it; who knows its name can still use it. */
+export interface Listing {
+  show(names: string | string[]): void;
+  hide(names: string | string[]): void;
+  isShown(name: string): boolean;
+}
+
 /** One request, seen from its handler. */
 export class ToolContext {
   /** Handlers get theirs. In a test of yours: a progress token, and what gets the progress. */
@@ -259,6 +266,11 @@ export class ToolContext {
   readonly log: ServerLogger;
   /** As `toolManager`. */
   readonly tools: typeof toolManager;
+
+  /** Which prompts hosts see in their list. */
+  readonly prompts: Listing;
+  /** Which resources hosts see in their list, by URI. */
+  readonly resources: Listing;
 
   /** Has the host's model answer. Rejects with a ToolError that says why there is no answer. */
   sample(question: string | SamplingOptions): Promise<Sampled>;
@@ -516,6 +528,8 @@ export interface ResourceContent {
 /** What reading yields: a text, bytes, an object, or several. */
 export type ResourceResult = ResourceContent | string | Uint8Array | (ResourceContent | string | Uint8Array)[] | InputRequired | object;
 export interface ResourceExtra {
+  /** Not in the list until it is shown. */
+  hidden?: boolean;
   name?: string;
   description?: string;
   mimeType?: string;
@@ -570,6 +584,8 @@ export interface PromptOptions {
   name?: string;
   description?: string;
   arguments?: PromptArg[];
+  /** Not in the list until it is shown. */
+  hidden?: boolean;
   title?: string;
   icons?: { src: string; mimeType?: string; sizes?: string[]; theme?: string }[];
   meta?: { [name: string]: unknown };
