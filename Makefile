@@ -13,10 +13,10 @@ BENCH ?=
 STATIC_MAX := 2097152
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo demo-python test test-python-sdk conformance check proto proto-check static bench clean
+.PHONY: help build demo demo-python test test-javascript-sdk test-python-sdk conformance check proto proto-check static bench clean
 
 help: ## Show this list.
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-19s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## Build the bridge: target/release/pmcp.
 	$(CARGO) build --release --locked
@@ -34,6 +34,13 @@ test: ## Run all tests; names what it skips where Python 3 or Node.js is missing
 	rm -rf $(OUT)/transcripts
 	PMCP_TRANSCRIPTS=$(abspath $(OUT))/transcripts $(CARGO) test --locked
 	sh tests/schemas/check.sh $(OUT)/transcripts
+
+test-javascript-sdk: ## Test the JavaScript SDK: alone, its types, and with hosts of both eras.
+	cd sdk/javascript && npm ci --no-audit --no-fund && npm test
+	PMCP_CONFORMANCE_FILE=sdk/javascript/examples/conformance.js $(CARGO) test --locked --test tests -- \
+		javascript_sdk:: sdk_vectors:: both_eras::
+	$(CARGO) build --quiet --locked --bin pmcp
+	sh tests/conformance/run.sh stdio $(OUT)/debug/pmcp sdk/javascript/examples/conformance.js
 
 conformance: ## Run the official conformance suite against examples/conformance.
 	sh tests/environments.sh

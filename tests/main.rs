@@ -25,6 +25,8 @@ mod dev;
 mod health;
 /// For those who watch over a server: probes, numbers, the access log, signals.
 mod http_operation;
+/// The JavaScript SDK behind the real bridge.
+mod javascript_sdk;
 /// How a tool file is started, and built; the doctor.
 mod launch;
 /// The handshake, ping, and the rules of JSON-RPC.
