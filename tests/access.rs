@@ -11,7 +11,7 @@ use crate::support::served::Served;
 pub(crate) struct Server {
     served: Served,
     _dir: Arc<Dir>,
-    _peer: Peer,
+    peer: Peer,
 }
 
 impl std::ops::Deref for Server {
@@ -22,15 +22,16 @@ impl std::ops::Deref for Server {
     }
 }
 
-/// Starts one with these flags on a port of 127.0.0.1, in this folder.
+/// Starts one with these flags, on any port of 127.0.0.1 if they name none, in this folder.
 #[track_caller]
 pub(crate) fn serve_in(dir: Arc<Dir>, flags: &[&str], environment: &[(&str, &str)]) -> Server {
     let raw = RawTool::new(&dir);
-    let setup = Setup::run(&dir).args(["--transport", "http", "--port", "0"]).args(flags).arg(raw.file());
+    let port = if flags.contains(&"--port") { &[][..] } else { &["--port", "0"] };
+    let setup = Setup::run(&dir).args(["--transport", "http"]).args(port).args(flags).arg(raw.file());
     let setup = environment.iter().fold(setup, |setup, (name, value)| setup.env(name, value));
     let served = Served::start(setup, 1);
     let peer = raw.serve(vec![tool("any")]);
-    Server { served, _dir: dir, _peer: peer }
+    Server { served, _dir: dir, peer }
 }
 
 fn serve(flags: &[&str], environment: &[(&str, &str)]) -> Server {
@@ -168,4 +169,30 @@ fn too_many_requests_are_told_to_wait() {
     assert!((3500..=3600).contains(&wait), "{wait}");
     assert!(refused.body.contains("1/h"), "{refused:?}");
     assert_ne!(server.ask("GET /livez", &[], "").status, 429);
+}
+
+#[test]
+fn only_so_many_requests_are_worked_on() {
+    let server = serve(&["--max-in-flight", "1"], &[]);
+    let session = server.initialize(&[]).one("mcp-session-id").to_string();
+    let headers = [("Mcp-Session-Id", session.as_str())];
+    let call = "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/call\",\"params\":{\"name\":\"any\"}}";
+    let served = &server.served;
+    std::thread::scope(|scope| {
+        let first = scope.spawn(|| served.ask("POST /mcp", &headers, call));
+        let running = server.peer.call();
+        let refused = server.ask("POST /mcp", &headers, call);
+        assert_eq!((refused.status, refused.one("retry-after")), (503, "1"));
+        assert!(refused.body.contains("--max-in-flight"), "{refused:?}");
+        server.peer.answer_text(&running, "done");
+        let answered = first.join().expect("an answer");
+        assert!(answered.status == 200 && answered.body.contains("done"), "{answered:?}");
+    });
+    // There is room again.
+    std::thread::scope(|scope| {
+        let again = scope.spawn(|| served.ask("POST /mcp", &headers, call));
+        let running = server.peer.call();
+        server.peer.answer_text(&running, "again");
+        assert_eq!(again.join().expect("an answer").status, 200);
+    });
 }

@@ -1,6 +1,8 @@
 //! Access tokens of an issuer that is not ours: two Python libraries sign, we judge.
 
-use std::process::Command;
+use std::io::{BufRead as _, BufReader};
+use std::net::TcpListener;
+use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -154,4 +156,53 @@ fn a_session_belongs_to_who_made_it() {
         let headers = [("Authorization", token.as_str()), ("Mcp-Session-Id", &session)];
         assert_eq!(server.ask("POST /mcp", &headers, ping).status, status);
     }
+}
+
+/// An issuer that runs until it is dropped.
+struct Issuer(Child);
+
+impl Drop for Issuer {
+    fn drop(&mut self) {
+        drop(self.0.stdin.take());
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn the_official_client_finds_its_way_to_a_token() {
+    let Some(python) = environment::file("client-python/bin/python") else { return };
+    let script = environment::source("clients/oauth_host.py");
+    let dir = Arc::new(Dir::new());
+    let mut child = Command::new(&python)
+        .arg(&script)
+        .arg("issuer")
+        .arg(dir.join("jwks"))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("Python runs");
+    let mut url = String::new();
+    BufReader::new(child.stdout.take().expect("its output")).read_line(&mut url).expect("its URL");
+    let _issuer = Issuer(child);
+    // The audience is our own URL, so the port has to be known before.
+    let free =
+        TcpListener::bind("127.0.0.1:0").expect("a free port").local_addr().expect("its number").port();
+    let (port, own) = (free.to_string(), format!("http://127.0.0.1:{free}/mcp"));
+    let flags = [
+        "--port",
+        &port,
+        "--oauth-issuer",
+        url.trim(),
+        "--oauth-audience",
+        &own,
+        "--oauth-jwks",
+        "jwks",
+        "--oauth-scope",
+        "mcp:use",
+    ];
+    let server = serve_in(Arc::clone(&dir), &flags, &[]);
+    let output = Command::new(python).arg(script).args(["host", &own]).output().expect("Python runs");
+    let said = String::from_utf8_lossy(&output.stdout);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(said.trim(), "{\"tools\": [\"any\"], \"scope\": \"mcp:use\"}", "{errors} {}", server.stderr());
 }

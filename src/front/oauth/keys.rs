@@ -53,7 +53,7 @@ impl Keys {
                 Use::Key(key) => keys.keys.push(Named { id, key }),
                 Use::Other => {}
                 Use::Broken(problem) => {
-                    let name = id.map_or(String::new(), |id| format!(" ({id})"));
+                    let name = id.map_or(String::new(), |id| format!(" ({id:?})"));
                     keys.left_out.push(format!("key {}{name} is left out: the key {problem}", index + 1));
                 }
             }

@@ -147,8 +147,8 @@ fn health_and_discovery_and_preflights_are_open() {
     let mut guard = guard(&[(Scheme::Token, "s3cret")], None);
     let foreign = Asked::new(&[("host", "10.1.2.3:8080")]);
     for (method, path, at_home, from_afar) in [
-        ("GET", "/livez", 200, 200),
-        ("GET", "/readyz", 200, 200),
+        ("GET", "/livez", 200, 403),
+        ("GET", "/readyz", 200, 403),
         ("GET", "/.well-known/oauth-protected-resource", 200, 403),
         ("OPTIONS", "/mcp", 200, 403),
         ("options", "/mcp", 401, 403),
@@ -163,6 +163,16 @@ fn health_and_discovery_and_preflights_are_open() {
             assert_eq!(status, expected, "{method} {path}");
         }
     }
+}
+
+#[test]
+fn a_probe_from_elsewhere_may_use_any_name() {
+    let secrets = vec![Secret::new(Scheme::Token, "s3cret").expect("a secret")];
+    let names = Names { hosts: vec!["mcp.example.com".parse().expect("a host")], ..Names::default() };
+    let mut guard = Guard::new(Rules { names, secrets, ..Rules::default() });
+    let asked = |path| Asked { method: "GET", path, ..Asked::new(&[("host", "10.1.2.3:8080")]) };
+    assert!(verdict(&mut guard, &asked("/readyz")).is_ok());
+    assert_eq!(verdict(&mut guard, &asked("/metrics")).map_err(|refusal| refusal.status), Err(403));
 }
 
 #[test]
