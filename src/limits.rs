@@ -250,6 +250,9 @@ pub const HTTP_LISTEN_RETRY: Duration = Duration::from_millis(500);
 /// Default for `--connections-max`.
 pub const HTTP_CONNECTIONS: usize = 16_384;
 
+/// Default for `--processes-max`: an interpreter takes some 10 to 50 MiB.
+pub const HTTP_PROCESSES: usize = 16;
+
 /// Default for `--sessions-max`.
 pub const HTTP_SESSIONS: usize = 10_000;
 

@@ -148,20 +148,27 @@ impl Metrics {
 }
 
 impl Bridge {
-    /// Writes what is counted here.
-    pub fn write_metrics(&self, page: &mut Page<'_>) {
+    /// Writes what is counted here, and what there is here and in other bridges, which count here too.
+    pub fn write_metrics<'b>(
+        &'b self,
+        others: impl Iterator<Item = &'b Bridge> + Clone,
+        page: &mut Page<'_>,
+    ) {
         self.metrics.write(page);
         let serves = matches!(self.health(), Health::Serving(_));
         page.number("pmcp_ready", Kind::Gauge, "Whether a tool process serves.", serves.into());
-        let count = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
+        let count = |of: fn(&Bridge) -> usize| {
+            let all = others.clone().chain(std::iter::once(self)).map(of).sum::<usize>();
+            u64::try_from(all).unwrap_or(u64::MAX)
+        };
         let help = "Tool processes that have not ended; two while one replaces another.";
-        page.number("pmcp_tool_processes", Kind::Gauge, help, count(self.processes.len()));
+        page.number("pmcp_tool_processes", Kind::Gauge, help, count(|bridge| bridge.processes.len()));
         let help = "Requests that are not answered yet and need the tool process.";
-        page.number("pmcp_calls_in_flight", Kind::Gauge, help, count(self.calls.len()));
+        page.number("pmcp_calls_in_flight", Kind::Gauge, help, count(|bridge| bridge.calls.len()));
         let help = "Those of them that wait for their turn.";
-        page.number("pmcp_calls_waiting", Kind::Gauge, help, count(self.waiting.len()));
+        page.number("pmcp_calls_waiting", Kind::Gauge, help, count(|bridge| bridge.waiting.len()));
         let help = "Tasks that run or whose results are kept.";
-        page.number("pmcp_tasks", Kind::Gauge, help, count(self.tasks.len()));
+        page.number("pmcp_tasks", Kind::Gauge, help, count(|bridge| bridge.tasks.len()));
     }
 }
 

@@ -42,6 +42,7 @@ mod ending;
 mod from_host;
 mod from_tool;
 mod health;
+mod isolation;
 pub mod job;
 mod last_words;
 mod listen;
@@ -68,6 +69,7 @@ mod waiting;
 mod tests;
 
 pub use health::Health;
+pub use isolation::Bridges;
 pub use job::{Job, JobDone};
 
 use call::Call;
@@ -116,6 +118,8 @@ pub struct Config {
     pub cancel_grace: Duration,
     /// Nobody would notice that the tool process stays down: it is tried again and again.
     pub is_unattended: bool,
+    /// Each session that lasts has a tool process of its own.
+    pub isolate: bool,
     /// Signs what hosts bring back to us.
     pub state_key: Key,
     /// Tells this life of the bridge from all others; of the system's randomness.
@@ -143,6 +147,8 @@ pub enum Input<'a> {
     SessionOpened {
         /// Its name from now on.
         session: SessionId,
+        /// It is more than one request, so that it may have a tool process of its own.
+        lasts: bool,
         /// Who it is, as far as it had to prove that: what one leaves behind (a parked call, a
         /// task) no other may take up. Empty where nobody has to prove anything.
         principal: Box<str>,
@@ -325,7 +331,7 @@ impl Bridge {
     /// Takes one input, changes state, and pushes what is to be done.
     pub fn handle(&mut self, input: Input<'_>, now: Instant, out: &mut Outputs) {
         match input {
-            Input::SessionOpened { session, principal } => {
+            Input::SessionOpened { session, principal, .. } => {
                 self.sessions.insert(session, Session::new(principal));
                 if self.restart.is_first() {
                     self.start(now, out);

@@ -254,6 +254,13 @@ fn serve(parser: &mut Parser, topic: Topic) -> Result<Command, String> {
             Flag::Port => typed.network.port = Some(read(parser, flag, network::port)?),
             Flag::ConnectionsMax => typed.network.connections_max = Some(read(parser, flag, network::count)?),
             Flag::SessionsMax => typed.network.sessions_max = Some(read(parser, flag, network::count)?),
+            Flag::Isolate => {
+                read(parser, flag, network::isolate)?;
+                typed.network.isolate = true;
+            }
+            Flag::ProcessesMax => {
+                typed.network.processes_max = Some(read(parser, flag, network::count)?);
+            }
             Flag::SessionIdle => typed.network.session_idle = Some(read(parser, flag, bound)?),
             Flag::StreamTime => typed.network.stream_time = Some(read(parser, flag, bound)?),
             Flag::Auth => typed.access.auth.push(read(parser, flag, access::auth)?),

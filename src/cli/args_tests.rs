@@ -22,7 +22,7 @@ fn all_flags_before_and_behind_the_file() {
     let flags = "--runtime uv --cwd /d --env A=b --env C= --env-file e --build-timeout 1s --socket /s --name n --server-version 2 --instructions i.md \
         --max-message 1M --start-timeout 2s --call-timeout 3m --input-timeout 4m --cancel-grace 0 --tasks-max 7 \
         --state-key-env K --grace 0 --hot-reload graceful \
-        --drain 1m --watch *.sql --watch x/ --ignore y --poll 1s --transport sse --listen unix:s --listen [::1]:5 --port 6 --connections-max 10 --sessions-max 11 --session-idle 12s --stream-time 13s --log-level info --log-format json \
+        --drain 1m --watch *.sql --watch x/ --ignore y --poll 1s --transport sse --listen unix:s --listen [::1]:5 --port 6 --connections-max 10 --sessions-max 11 --isolate session --processes-max 3 --session-idle 12s --stream-time 13s --log-level info --log-format json \
         --auth token:T --auth apikey:K --allow-host h:1 --allow-origin https://o --proxy 10.0.0.0/8 --rate 5/s --max-in-flight 9 \
         --oauth-issuer https://i --oauth-audience https://a --oauth-jwks k --oauth-scope s --oauth-scope t --tls-cert c --tls-key d";
     let expected = Serve {
@@ -74,6 +74,8 @@ fn all_flags_before_and_behind_the_file() {
             port: Some(6),
             connections_max: Some(10),
             sessions_max: Some(11),
+            isolate: true,
+            processes_max: Some(3),
             session_idle: Some(Duration::from_secs(12)),
             stream_time: Some(Duration::from_secs(13)),
         },

@@ -60,6 +60,10 @@ pub enum Flag {
     ConnectionsMax,
     /// How many sessions there may be.
     SessionsMax,
+    /// What gets a tool process of its own.
+    Isolate,
+    /// How many such processes there may be.
+    ProcessesMax,
     /// How long a session lives that nobody uses.
     SessionIdle,
     /// How long one connection carries a stream.
@@ -126,7 +130,7 @@ impl Flag {
     pub const HEALTH: [Flag; 3] = [Flag::Timeout, Flag::Help, Flag::Version];
 
     /// Those of `run` and `dev`.
-    pub const ALL: [Flag; 49] = [
+    pub const ALL: [Flag; 51] = [
         Flag::Runtime,
         Flag::Cwd,
         Flag::Env,
@@ -155,6 +159,8 @@ impl Flag {
         Flag::Port,
         Flag::ConnectionsMax,
         Flag::SessionsMax,
+        Flag::Isolate,
+        Flag::ProcessesMax,
         Flag::SessionIdle,
         Flag::StreamTime,
         Flag::Auth,
@@ -214,6 +220,8 @@ impl Flag {
             Flag::Port => "port",
             Flag::ConnectionsMax => "connections-max",
             Flag::SessionsMax => "sessions-max",
+            Flag::Isolate => "isolate",
+            Flag::ProcessesMax => "processes-max",
             Flag::SessionIdle => "session-idle",
             Flag::StreamTime => "stream-time",
             Flag::Auth => "auth",
@@ -260,6 +268,8 @@ impl Flag {
             Flag::Name | Flag::Transport => Some("NAME"),
             Flag::Listen => Some("ADDRESS"),
             Flag::Port | Flag::ConnectionsMax | Flag::SessionsMax => Some("N"),
+            Flag::Isolate => Some("WHAT"),
+            Flag::ProcessesMax => Some("N"),
             Flag::SessionIdle | Flag::StreamTime => Some("TIME"),
             Flag::ServerVersion => Some("V"),
             Flag::Instructions | Flag::EnvFile | Flag::OauthJwks | Flag::TlsCert | Flag::TlsKey => {

@@ -112,6 +112,7 @@ mod tests {
             assert_eq!(default_of(text, "port"), limits::HTTP_PORT.to_string());
             assert_eq!(default_of(text, "connections-max"), limits::HTTP_CONNECTIONS.to_string());
             assert_eq!(default_of(text, "sessions-max"), limits::HTTP_SESSIONS.to_string());
+            assert_eq!(default_of(text, "processes-max"), limits::HTTP_PROCESSES.to_string());
             assert_eq!(quantity::duration(default_of(text, "session-idle")), Ok(limits::HTTP_SESSION_IDLE));
             assert_eq!(quantity::duration(default_of(text, "input-timeout")), Ok(limits::INPUT_TIMEOUT));
             assert_eq!(quantity::duration(default_of(text, "cancel-grace")), Ok(limits::CANCEL_GRACE));

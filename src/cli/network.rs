@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::cli::access::Reach;
 use crate::cli::flag::Flag;
 use crate::front::http::server;
-use crate::limits::{HTTP_CONNECTIONS, HTTP_PORT, HTTP_SESSION_IDLE, HTTP_SESSIONS};
+use crate::limits::{HTTP_CONNECTIONS, HTTP_PORT, HTTP_PROCESSES, HTTP_SESSION_IDLE, HTTP_SESSIONS};
 use crate::os::Address;
 
 /// The flags, as typed.
@@ -23,6 +23,10 @@ pub struct Network {
     pub connections_max: Option<usize>,
     /// `--sessions-max`
     pub sessions_max: Option<usize>,
+    /// `--isolate session`
+    pub isolate: bool,
+    /// `--processes-max`
+    pub processes_max: Option<usize>,
     /// `--session-idle`
     pub session_idle: Option<Duration>,
     /// `--stream-time`
@@ -60,6 +64,8 @@ impl Network {
         let typed = [
             (Flag::ConnectionsMax, self.connections_max.is_some()),
             (Flag::SessionsMax, self.sessions_max.is_some()),
+            (Flag::Isolate, self.isolate),
+            (Flag::ProcessesMax, self.processes_max.is_some()),
             (Flag::SessionIdle, self.session_idle.is_some()),
             (Flag::StreamTime, self.stream_time.is_some()),
         ];
@@ -81,12 +87,19 @@ impl Network {
         addresses
     }
 
+    /// How many sessions there may be: with a tool process each, no more than processes.
+    fn sessions(&self) -> usize {
+        let sessions = self.sessions_max.unwrap_or(HTTP_SESSIONS);
+        let processes = self.processes_max.unwrap_or(HTTP_PROCESSES);
+        if self.isolate { sessions.min(processes) } else { sessions }
+    }
+
     /// What connections and sessions keep to.
     pub fn server(&self, message_max: usize) -> server::Config {
         server::Config {
             message_max,
             connections_max: self.connections_max.unwrap_or(HTTP_CONNECTIONS),
-            sessions_max: self.sessions_max.unwrap_or(HTTP_SESSIONS),
+            sessions_max: self.sessions(),
             session_idle: self.session_idle.unwrap_or(HTTP_SESSION_IDLE),
             stream_time: self.stream_time,
             access_log: false,
@@ -158,6 +171,14 @@ pub fn count(text: &str) -> Result<usize, String> {
         Ok(0) => Err("lets nobody in".into()),
         Ok(count) if text.bytes().all(|byte| byte.is_ascii_digit()) => Ok(count),
         _ => Err("is not a number".into()),
+    }
+}
+
+/// What gets a tool process of its own.
+pub fn isolate(text: &str) -> Result<(), String> {
+    match text {
+        "session" => Ok(()),
+        _ => Err("is not what can be isolated; a session can".into()),
     }
 }
 

@@ -103,6 +103,7 @@ pub fn make(typed: Serve, here: &Environment) -> Result<Plan, String> {
             cancel_grace: typed.cancel_grace.unwrap_or(limits::CANCEL_GRACE),
             // Over stdio a host is there, and a person before it; whoever says dev looks on.
             is_unattended: http.is_some() && !typed.dev,
+            isolate: typed.network.isolate,
             state_key,
             instance: u64::from_ne_bytes(random()?),
             seed: u64::from_ne_bytes(random()?),

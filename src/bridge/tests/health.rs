@@ -7,7 +7,7 @@ use crate::metrics::Page;
 impl Scene {
     fn metrics(&self) -> String {
         let mut out = Vec::new();
-        self.bridge.write_metrics(&mut Page::new(&mut out));
+        self.bridge.write_metrics(std::iter::empty(), &mut Page::new(&mut out));
         String::from_utf8(out).expect("metrics are text")
     }
 

@@ -289,7 +289,7 @@ fn a_second_signal_ends_at_once() {
 fn a_session_that_is_closed_takes_its_calls_with_it_and_the_others_go_on() {
     let mut scene = Scene::serving(&["a"]);
     let (session, exchange) = (SessionId(7), 3);
-    scene.input(Input::SessionOpened { session, principal: "ann".into() });
+    scene.input(Input::SessionOpened { session, lasts: true, principal: "ann".into() });
     let line =
         json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "a"}}).to_string();
     let route = Route { session, exchange };
@@ -338,7 +338,7 @@ fn each_message_says_what_it_means_for_its_exchange() {
 /// A second host, with calls of its own.
 fn another_host(scene: &mut Scene, session: SessionId) -> Route {
     let route = Route { session, exchange: 0 };
-    scene.input(Input::SessionOpened { session, principal: "".into() });
+    scene.input(Input::SessionOpened { session, lasts: true, principal: "".into() });
     let host = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "h", "version": "1"}});
     let line = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": host}).to_string();
     scene.input(Input::Host { route, message: request::parse(line.as_bytes()) });

@@ -4,6 +4,7 @@
 mod calls;
 mod health;
 mod host_requests;
+mod isolation;
 mod life;
 mod lists;
 mod middleware;
@@ -92,6 +93,7 @@ impl Scene {
             tasks_max: 4,
             cancel_grace: Duration::from_secs(5),
             is_unattended: false,
+            isolate: false,
             state_key: Key::new(b"a key for tests, of 32 bytes and more"),
             instance: 1,
             seed: 1,
@@ -103,7 +105,7 @@ impl Scene {
             outputs: Vec::new(),
             transcript: Transcript::new(),
         };
-        scene.input(Input::SessionOpened { session: HOST, principal: "".into() });
+        scene.input(Input::SessionOpened { session: HOST, lasts: true, principal: "".into() });
         scene
     }
 

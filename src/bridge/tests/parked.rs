@@ -170,7 +170,7 @@ fn a_state_that_is_not_ours_or_for_something_else_changes_nothing() {
 fn another_host_cannot_take_up_a_call() {
     let (mut scene, _, answer) = asked();
     let session = SessionId(9);
-    scene.input(Input::SessionOpened { session, principal: "mallory".into() });
+    scene.input(Input::SessionOpened { session, lasts: true, principal: "mallory".into() });
     let params = json!({"name": "a", "arguments": {"n": 1, "m": [2]}, "_meta": everything(),
         "requestState": state(&answer), "inputResponses": {only_key(&answer): accept()}});
     let line = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).to_string();

@@ -216,7 +216,7 @@ fn tasks_are_seen_by_those_alone_who_made_them() {
         assert!(answer["error"]["message"].as_str().unwrap().contains("Unknown task"), "{answer}");
     };
     let session = SessionId(5);
-    scene.input(Input::SessionOpened { session, principal: "mallory".into() });
+    scene.input(Input::SessionOpened { session, lasts: true, principal: "mallory".into() });
     for method in ["tasks/get", "tasks/cancel"] {
         let params = json!({"taskId": task, "_meta": knows_tasks()});
         let line = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string();

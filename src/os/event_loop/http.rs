@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use mio::Registry;
 
 use super::EventLoop;
-use crate::bridge::{Bridge, Input, Outputs, Sort};
+use crate::bridge::{Bridges, Input, Outputs, Sort};
 use crate::front::http::guard::Principal;
 use crate::front::http::server::Backend;
 use crate::front::http::slab::Key;
@@ -19,7 +19,7 @@ use crate::os::vitals::Vitals;
 
 /// What is behind the clients.
 pub(super) struct Behind<'a> {
-    bridge: &'a mut Bridge,
+    bridge: &'a mut Bridges,
     outputs: &'a mut Outputs,
     pool: &'a mut Pool,
     vitals: Vitals,
@@ -27,9 +27,9 @@ pub(super) struct Behind<'a> {
 }
 
 impl Backend for Behind<'_> {
-    fn open(&mut self, session: SessionId, principal: &Principal) {
+    fn open(&mut self, session: SessionId, lasts: bool, principal: &Principal) {
         let principal = principal.0.clone();
-        self.bridge.handle(Input::SessionOpened { session, principal }, self.now, self.outputs);
+        self.bridge.handle(Input::SessionOpened { session, lasts, principal }, self.now, self.outputs);
     }
 
     fn close(&mut self, session: SessionId) {

@@ -29,7 +29,7 @@ use super::tool_socket;
 use super::vitals::Vitals;
 use super::watch::Watcher;
 use super::{Error, Settings};
-use crate::bridge::{Bridge, Input, Output, Outputs};
+use crate::bridge::{Bridges, Input, Output, Outputs};
 use crate::ids::{Generation, SessionId};
 use crate::limits::{GRACE, HOST_QUEUE_HIGH, LAST_FLUSH, REAP_WAIT, TOOL_QUEUE_HIGH};
 use crate::log::Level;
@@ -56,7 +56,7 @@ const STDIO: SessionId = SessionId(0);
 pub(super) struct EventLoop {
     settings: Settings,
     poll: Poll,
-    bridge: Bridge,
+    bridge: Bridges,
     /// What the bridge wants done, in its order.
     outputs: Outputs,
     /// The host on standard input and output; absent where hosts reach us over HTTP.
@@ -123,7 +123,7 @@ impl EventLoop {
             }
         };
         let mut event_loop = Self {
-            bridge: Bridge::new(settings.bridge.clone()),
+            bridge: Bridges::new(settings.bridge.clone()),
             outputs: Outputs::new(),
             host,
             http,
@@ -157,7 +157,7 @@ impl EventLoop {
         self.tell_time();
         // The first session has the tool process started. Over HTTP the clients have theirs, but a
         // process that is up already answers the first of them sooner.
-        self.hand_in(Input::SessionOpened { session: STDIO, principal: "".into() });
+        self.hand_in(Input::SessionOpened { session: STDIO, lasts: false, principal: "".into() });
         if let Some(http) = &self.http {
             http.announce();
             self.hand_in(Input::SessionClosed(STDIO));

@@ -58,8 +58,8 @@ pub struct Config {
 
 /// What is behind the server: the bridge, the workers, and the system's randomness.
 pub trait Backend {
-    /// A session begins.
-    fn open(&mut self, session: SessionId, principal: &Principal);
+    /// A session begins; it `lasts` if it is more than one request.
+    fn open(&mut self, session: SessionId, lasts: bool, principal: &Principal);
 
     /// A session is over.
     fn close(&mut self, session: SessionId);

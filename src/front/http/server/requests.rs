@@ -198,7 +198,7 @@ impl Server {
                 let Some(is_counted) = self.enter(key, !is_listen) else { return };
                 self.last_session += 1;
                 let session = SessionId(self.last_session);
-                backend.open(session, &principal);
+                backend.open(session, false, &principal);
                 self.ask(key, session, Kind::Modern, is_counted, message, backend);
             }
             Verdict::Initialize(revision) => {

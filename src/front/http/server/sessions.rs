@@ -56,7 +56,7 @@ impl Server {
         self.counts.sessions += 1;
         self.last_session += 1;
         let id = SessionId(self.last_session);
-        backend.open(id, &principal);
+        backend.open(id, true, &principal);
         let mut session = Session {
             name: name.as_str().into(),
             principal,

@@ -28,7 +28,7 @@ struct Heard {
 }
 
 impl Backend for Heard {
-    fn open(&mut self, session: SessionId, _: &Principal) {
+    fn open(&mut self, session: SessionId, _: bool, _: &Principal) {
         self.open.push(session);
     }
 
