@@ -87,19 +87,22 @@ impl Network {
         addresses
     }
 
-    /// How many sessions there may be: with a tool process each, no more than processes.
-    fn sessions(&self) -> usize {
-        let sessions = self.sessions_max.unwrap_or(HTTP_SESSIONS);
-        let processes = self.processes_max.unwrap_or(HTTP_PROCESSES);
-        if self.isolate { sessions.min(processes) } else { sessions }
+    /// How many sessions there may be, and the flag that says so: with a tool process each, no more
+    /// than processes.
+    fn sessions(&self) -> (usize, Flag) {
+        let sessions = (self.sessions_max.unwrap_or(HTTP_SESSIONS), Flag::SessionsMax);
+        let processes = (self.processes_max.unwrap_or(HTTP_PROCESSES), Flag::ProcessesMax);
+        if self.isolate && processes.0 < sessions.0 { processes } else { sessions }
     }
 
     /// What connections and sessions keep to.
     pub fn server(&self, message_max: usize) -> server::Config {
+        let (sessions_max, sessions_flag) = self.sessions();
         server::Config {
             message_max,
             connections_max: self.connections_max.unwrap_or(HTTP_CONNECTIONS),
-            sessions_max: self.sessions(),
+            sessions_max,
+            sessions_flag: sessions_flag.long(),
             session_idle: self.session_idle.unwrap_or(HTTP_SESSION_IDLE),
             stream_time: self.stream_time,
             access_log: false,

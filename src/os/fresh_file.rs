@@ -31,7 +31,7 @@ impl FreshFile {
     }
 
     /// The same file, for who reads it right after this: as it is now, it is no news.
-    #[cfg(feature = "tls")]
+    #[cfg(any(test, feature = "tls"))]
     pub(super) fn noted(mut self) -> Self {
         self.seen = Some(stamp(&self.path).map_err(|error| error.kind()));
         self

@@ -47,6 +47,8 @@ pub struct Config {
     pub connections_max: usize,
     /// `--sessions-max`
     pub sessions_max: usize,
+    /// The flag that says so, for those who are turned away.
+    pub sessions_flag: &'static str,
     /// `--session-idle`: how long a session lives that nobody uses.
     pub session_idle: Duration,
     /// `--stream-time`: how long one connection carries a stream before its client is asked to

@@ -205,8 +205,8 @@ impl Server {
                 let principal = connection.principal.clone();
                 if !self.make_room_for_session(backend) {
                     let line = format!(
-                        "{} sessions are open, which is the limit (--sessions-max); try again later",
-                        self.config.sessions_max
+                        "{} sessions are open, which is the limit (--{}); try again later",
+                        self.config.sessions_max, self.config.sessions_flag
                     );
                     return self.refuse(key, 503, &line);
                 }

@@ -84,6 +84,7 @@ impl World {
             message_max: 4 * LARGE_MIN,
             connections_max: 50,
             sessions_max: 5,
+            sessions_flag: "sessions-max",
             session_idle: Duration::from_secs(600),
             stream_time: None,
             access_log: false,
