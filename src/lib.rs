@@ -22,7 +22,7 @@
 //!
 //! 1. It makes a syscall, starts a thread or reads a clock: [`os`] (environment and terminal: [`cli`]).
 //! 2. It is about how bytes are spelled: [`wire`] or [`jsonrpc`].
-//! 3. It decides which host said it and where the answer goes: [`front`].
+//! 3. It decides which host said it, whether it may, and where the answer goes: [`front`].
 //! 4. It holds a method or field name of MCP in quotes: [`mcp`].
 //! 5. It remembers something between two messages: [`bridge`].
 //!
@@ -44,7 +44,9 @@
 //! go when the new one has proven itself. *A question of a tool* (sampling, roots) arrives like an
 //! answer; the bridge passes it to the host whose call it belongs to, [`mcp::input`] spells it.
 //! *An era*: each message of a host is of the era with a handshake or of the one without
-//! ([`mcp::request::Era`]); both live on the same pipe.
+//! ([`mcp::request::Era`]); both live on the same pipe. *A request over HTTP*: [`front::http::guard`]
+//! decides by its head who may ask, before anything of its body counts; access tokens are judged by
+//! [`front::oauth`].
 //!
 //! # Words
 //!
@@ -55,7 +57,7 @@
 //! message in a frame. *Payload*: one large field. *Transfer*: a payload arriving in pieces.
 //! *Job*: what a worker thread does. *Turn*: one go of the loop. *Handshake*: of a tool process, from
 //! its connection to a `ReloadResponse` without a request id, which says that it is complete; of a
-//! host, `initialize`.
+//! host, `initialize`. *Principal*: who asks over HTTP, as far as they have proven it.
 
 pub mod buffer;
 pub mod limits;

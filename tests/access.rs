@@ -159,6 +159,21 @@ fn names_that_are_allowed_and_a_proxy_that_is_trusted() {
 }
 
 #[test]
+fn a_page_reads_why_it_was_refused() {
+    let flags = ["--auth", "token:T", "--allow-origin", "https://app.example.com"];
+    let server = serve(&flags, &[("T", "s3cret")]);
+    let refused = server.initialize(&[("Origin", "https://app.example.com")]);
+    assert_eq!(
+        (refused.status, refused.one("access-control-allow-origin")),
+        (401, "https://app.example.com")
+    );
+    let exposed = refused.one("access-control-expose-headers").to_ascii_lowercase();
+    assert!(exposed.contains("www-authenticate") && exposed.contains("retry-after"), "{exposed}");
+    let stranger = server.initialize(&[("Origin", "https://evil.example")]);
+    assert_eq!((stranger.status, stranger.all("access-control-allow-origin")), (403, Vec::new()));
+}
+
+#[test]
 fn too_many_requests_are_told_to_wait() {
     let server = serve(&["--rate", "1/h"], &[]);
     let passed = (0..20).take_while(|_| server.initialize(&[]).status == 200).count();

@@ -1,6 +1,6 @@
 //! How a host reaches us: bytes to messages and back.
 //!
-//! What lives here: who said it and where the answer goes. What does not: descriptors (`os` reads
+//! What lives here: who said it, whether they may, and where the answer goes. What does not: descriptors (`os` reads
 //! and writes them), and what is remembered between two messages (`bridge`). Pure. Imports: `mcp`,
 //! `jsonrpc`, level 0.
 

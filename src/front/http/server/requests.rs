@@ -53,7 +53,8 @@ impl Server {
             keep_alive: head.keeps_alive(),
             head_only: head.method() == "HEAD",
             takes_stream: accepts(&head, "text", "event-stream"),
-            origin: None,
+            // Its page may read a refusal, too: what is lacking stands in it.
+            origin: self.guard.shared_with(&head).map(Into::into),
         };
         let expects = match head.expects_continue() {
             Ok(expects) => expects,
@@ -74,10 +75,6 @@ impl Server {
                     refusal.body.into_bytes(),
                 );
             }
-        }
-        let origin = self.guard.shared_with(&head).map(Into::into);
-        if let Some(connection) = self.connections.get_mut(key) {
-            connection.manner.origin = origin;
         }
         let place = self.place(head.path());
         if self.is_stopping && !matches!(place, Place::Live) {

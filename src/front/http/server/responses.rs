@@ -12,6 +12,9 @@ use crate::jsonrpc::message::{RequestId, RpcError, write_error};
 /// The header that names a session, and the one that a page may read of ours.
 pub(super) const SESSION: &str = "Mcp-Session-Id";
 
+/// What a page of another origin may read of a response's headers.
+const EXPOSED: &str = "Mcp-Session-Id, WWW-Authenticate, Retry-After";
+
 const JSON: &str = "application/json";
 /// The type of a line for a person.
 pub(super) const TEXT: &str = "text/plain; charset=utf-8";
@@ -101,7 +104,7 @@ impl Server {
         match &manner.origin {
             Some(origin) => head
                 .field("Access-Control-Allow-Origin", origin)
-                .field("Access-Control-Expose-Headers", SESSION)
+                .field("Access-Control-Expose-Headers", EXPOSED)
                 .field("Vary", "Origin"),
             None => head,
         }
