@@ -109,7 +109,7 @@ pub const INPUT_ROUNDS_MAX: u32 = 16;
 /// Answers of calls that ended while their host was away.
 pub const LEFT_MAX: usize = 64;
 
-/// Bytes of these; one answer may reach the largest message.
+/// Bytes of these; the one that came last is kept however large it is.
 pub const LEFT_BYTES_MAX: usize = 16 * 1024 * 1024;
 
 /// Bytes of a key for `--state-key-env`: as long as what it makes.
@@ -328,13 +328,13 @@ pub const INPUT_TIMEOUT: Duration = Duration::from_secs(600);
 /// that ignores it is restarted.
 pub const CANCEL_GRACE: Duration = Duration::from_secs(5);
 
-/// After a cancel the next request waits this long for the cancelled one's answer. Published
-/// SDKs that never answer a cancelled call would otherwise block; those that do not read while a
-/// handler runs must not find the next request in the handler's hands.
+/// After a cancel a published SDK, which may never answer the cancelled call, is asked after this
+/// whether it is done with that. One that does not read while a handler runs must not find the next
+/// request in the handler's hands.
 pub const CANCEL_HOLD: Duration = Duration::from_millis(250);
 
-/// What a tool process that may be stuck gets to answer a call to no tool at all, which takes it no
-/// time.
+/// What a tool process that may be stuck gets at least to answer a call to no tool at all, which takes
+/// it no time.
 pub const PROBE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Default for `--grace`: what running calls get when the host is gone.

@@ -34,10 +34,14 @@ fn a_tool_that_never_answers_a_cancelled_call_holds_up_the_next_only_briefly() {
     let call = trio.peer.call();
     trio.host.notify("notifications/cancelled", json!({"requestId": id}));
     is_cancelled(&trio.peer, &call.id);
-    trio.lives();
-    // An answer that comes in the middle of another call is nobody's.
     let id = trio.host.begin_call("any", json!({"n": 2}));
+    // It shows that it is done with it by answering a call to no tool.
+    let probe = trio.peer.call();
+    assert_eq!(probe.name, "pmcp/are-you-there");
+    trio.peer.answer_text(&probe, "there is no such tool");
+    // An answer that comes in the middle of another call is nobody's.
     let next = trio.peer.call();
+    assert_eq!(next.name, "any");
     trio.peer.answer_text(&call, "very late");
     trio.peer.answer_text(&next, "in time");
     assert_eq!(trio.host.result_of(id)["content"][0]["text"], "in time");

@@ -69,7 +69,7 @@ impl Bridge {
             return self.tell_traced(id, generation, request_id, msg, out);
         }
         let frame = call_frame(&request_id, &tool_call.name, &tool_call.arguments, token, trace);
-        if tool_call.chain.is_empty() && !call.is_askable {
+        if tool_call.chain.is_empty() && !call.keeps_arguments {
             tool_call.arguments = String::new();
         }
         out.push(Output::Tool { generation, frame });
@@ -92,7 +92,9 @@ impl Bridge {
         let place = self.calls.get_mut(&id)?.place.as_mut()?;
         let process = self.processes.get_mut(&place.generation)?;
         place.ask = Some(ask);
-        process.asks.insert(ask, Ask { call: Some(id), until, holds_slot: true, is_probe: false });
+        process
+            .asks
+            .insert(ask, Ask { call: Some(id), until, holds_slot: true, cancelled: None, is_probe: false });
         Some((place.generation, ask.0.to_string()))
     }
 
@@ -131,11 +133,12 @@ impl Bridge {
         let Some(ask) = process.asks.get_mut(&id) else { return };
         let Some(call_id) = ask.call else { return self.orphan_timed_out(generation, id, now, out) };
         let Some(call) = self.calls.get(&call_id) else { return };
-        if call.remote.is_some() && !matches!(call.stage, Stage::After(_)) {
-            if !ask.holds_slot {
-                process.asks.remove(&id);
-            }
-            return self.look_timed_out(call_id, now, out);
+        if !ask.holds_slot {
+            process.asks.remove(&id);
+            return self.look_later(call_id, now);
+        }
+        if call.remote.is_some() && call.stage == Stage::Running {
+            return self.result_timed_out(call_id, now, out);
         }
         match (call.stage, &call.work) {
             (Stage::Before(index) | Stage::After(index), Work::Tool(tool_call)) => {

@@ -24,6 +24,8 @@ pub(super) struct Call {
     pub(super) meta: Option<Box<RequestMeta>>,
     pub(super) work: Work,
     pub(super) stage: Stage,
+    /// Bytes that it counts for while it waits for something else than the tool process.
+    pub(super) aside: Option<usize>,
     /// The process that it holds a slot of, and our open request there.
     pub(super) place: Option<Place>,
     /// When its request arrived.
@@ -32,8 +34,8 @@ pub(super) struct Call {
     pub(super) until: Option<Instant>,
     /// What was left of its time when its host was asked.
     pub(super) left: Duration,
-    /// Its host can be asked something, so that it may have to run again.
-    pub(super) is_askable: bool,
+    /// They may be needed once more: its host can be asked something, or bring a state back.
+    pub(super) keeps_arguments: bool,
     /// What its host lacks of what the tool wanted to ask: client capabilities, a JSON object.
     pub(super) missing: Option<&'static str>,
     /// Until when questions are gathered that go in one answer.
@@ -172,11 +174,12 @@ impl Call {
             meta,
             work,
             stage: Stage::Waiting,
+            aside: None,
             place: None,
             began: None,
             until: None,
             left: Duration::ZERO,
-            is_askable: false,
+            keeps_arguments: false,
             missing: None,
             gathers_until: None,
             round: 0,

@@ -36,16 +36,8 @@ impl Bridge {
         now: Instant,
         out: &mut Outputs,
     ) {
-        if let Some(shutdown) = &self.shutdown {
-            let text = format!("pmcp is ending ({}) and takes no more requests", shutdown.reason);
-            return self.answer_error(&reply, &RpcError::internal(text), out);
-        }
-        if self.waiting.is_overfull() {
-            let text = format!(
-                "{} requests wait for the tool process, which is more than the bridge keeps; try again later",
-                self.waiting.len()
-            );
-            return self.answer_error(&reply, &RpcError::internal(text), out);
+        if let Some(error) = self.no_more_calls() {
+            return self.answer_error(&reply, &error, out);
         }
         let id = CallId(self.next_id());
         let Some(session) = self.sessions.get_mut(&reply.route.session) else { return };
@@ -55,7 +47,7 @@ impl Bridge {
             Era::Modern(meta) => (revision::MODERN, meta.capabilities, Some(meta)),
         };
         let mut call = Call::new(Asker::Host(reply), revision, meta, work);
-        call.is_askable = capabilities.is_askable();
+        call.keeps_arguments = call.meta.is_some() || capabilities.is_askable();
         call.given = given;
         let serving = self.serving.filter(|_| !self.needs_slot(&call));
         self.wait(id, call, now);
@@ -63,6 +55,19 @@ impl Bridge {
         if let Some(generation) = serving {
             self.begin(id, generation, now, out);
         }
+    }
+
+    /// Why no call can be taken in at the moment.
+    pub(super) fn no_more_calls(&self) -> Option<RpcError> {
+        if let Some(shutdown) = &self.shutdown {
+            let text = format!("pmcp is ending ({}) and takes no more requests", shutdown.reason);
+            return Some(RpcError::internal(text));
+        }
+        self.waiting.is_overfull().then(|| {
+            let count = self.waiting.all();
+            let text = format!("{count} requests wait, which is more than the bridge keeps; try again later");
+            RpcError::internal(text)
+        })
     }
 
     /// Puts a call in the line.
@@ -81,6 +86,15 @@ impl Bridge {
         let mut call = Call::new(Asker::Host(reply), session.revision, None, work);
         call.stage = Stage::Watching;
         self.calls.insert(id, call);
+        self.set_aside(id);
+    }
+
+    /// A call takes no slot, and waits for something else than the tool process.
+    pub(super) fn set_aside(&mut self, id: CallId) {
+        let Some(call) = self.calls.get_mut(&id).filter(|call| call.aside.is_none()) else { return };
+        let size = call.size();
+        call.aside = Some(size);
+        self.waiting.set_aside(size);
     }
 
     /// Sets when a call is given up.
@@ -108,7 +122,8 @@ impl Bridge {
     /// needs it is started for a host's call, not for a question of our own.
     pub(super) fn pump(&mut self, now: Instant, out: &mut Outputs) {
         if self.serving.is_none() && self.restart.is_down() && self.shutdown.is_none() {
-            let is_asked = |id: &CallId| self.calls.get(id).is_some_and(|call| call.asker.reply().is_some());
+            let is_bridge = |call: &Call| matches!(call.asker, Asker::Bridge);
+            let is_asked = |id: &CallId| self.calls.get(id).is_some_and(|call| !is_bridge(call));
             if self.waiting.ids().iter().any(is_asked) {
                 self.start(now, out);
             }
@@ -225,7 +240,7 @@ impl Bridge {
         let Some(call) = self.calls.get_mut(&id) else { return };
         call.stage = Stage::Running;
         let Work::Prompt { name, arguments } = &mut call.work else { return };
-        let arguments_json = if call.is_askable { arguments.clone() } else { std::mem::take(arguments) };
+        let arguments_json = if call.keeps_arguments { arguments.clone() } else { std::mem::take(arguments) };
         let input = call.given.take();
         let msg = Msg::GetPromptRequest(GetPromptRequest { name: name.clone(), arguments_json, input });
         self.ask(id, msg, None, out);

@@ -12,7 +12,7 @@ use crate::mcp::result::Dialect;
 use crate::mcp::revision::Revision;
 use crate::wire::protomcp::ToolError;
 
-use super::call::{Asker, Call, Reply, Stage, Work};
+use super::call::{Asker, Call, Reply, Stage, ToolCall, Work};
 use super::job::Rendered;
 use super::metrics::Ending;
 use super::timers::Due;
@@ -51,6 +51,9 @@ impl Bridge {
         self.timers.set(id, Due::Gathered, call.gathers_until, None);
         if call.stage == Stage::Waiting {
             self.waiting.remove(id, call.size());
+        }
+        if let Some(size) = call.aside {
+            self.waiting.not_aside(size);
         }
         if let Some(remote) = &call.remote {
             self.timers.set(id, Due::Look, remote.looks_at, None);
@@ -151,7 +154,9 @@ impl Bridge {
         let dialect = Dialect { revision: call.revision, server_json: &self.server_json };
         let mut body = Vec::new();
         let outcome = match (&call.work, &call.asker) {
-            (Work::Tool(_), Asker::Task(_)) => Outcome::Error(RpcError::internal(text)),
+            (Work::Tool(_), Asker::Task(_)) | (Work::Tool(ToolCall { wish: Some(_), .. }), _) => {
+                Outcome::Error(RpcError::internal(text))
+            }
             (Work::Tool(_), _) => {
                 write_text_error(&mut body, dialect, text, None);
                 Outcome::Result { body, is_error: true }

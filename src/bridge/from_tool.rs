@@ -168,7 +168,7 @@ impl Bridge {
                 Ok(origin) => self.goes_on_as_task(id, AskId(origin), task.task_id, now, out),
                 Err(_) => self.mismatch(id, now, out),
             },
-            Msg::TaskStatusResponse(status) => self.task_status(id, status, now, out),
+            Msg::TaskStatusResponse(status) if !ask.holds_slot => self.task_status(id, status, now, out),
             msg => self.finish_other(id, msg, now, out),
         }
     }
@@ -314,10 +314,10 @@ impl Bridge {
     pub(super) fn report(&mut self, id: CallId, progress: i64, total: i64, text: &str, out: &mut Outputs) {
         let Some(call) = self.calls.get_mut(&id) else { return };
         let Work::Tool(tool_call) = &mut call.work else { return };
-        if tool_call.progress.is_some_and(|last| progress <= last) {
-            return;
+        let rises = tool_call.progress.is_none_or(|last| progress > last);
+        if rises {
+            tool_call.progress = Some(progress);
         }
-        tool_call.progress = Some(progress);
         if let Asker::Task(task) = call.asker {
             let is_modern = call.meta.is_some();
             self.task_says(task, mcp_task::progress_text(progress, total, text));
@@ -325,11 +325,14 @@ impl Bridge {
                 return;
             }
         }
+        if !rises {
+            return;
+        }
         let Some(call) = self.calls.get(&id) else { return };
         let Work::Tool(ToolCall { progress_token: Some(token), .. }) = &call.work else { return };
         let route = match &call.asker {
             Asker::Host(reply) => Some(reply.route),
-            Asker::Task(task) => self.tasks.route(*task, &self.calls),
+            Asker::Task(task) => self.task_route(*task),
             Asker::Away | Asker::Bridge => None,
         };
         let Some(route) = route else { return };
@@ -343,9 +346,11 @@ impl Bridge {
     /// tell what is in the call. One that belongs to no call goes to the only host there is.
     fn log_message(&mut self, generation: Generation, message: &LogMessage, out: &mut Outputs) {
         let level = logging::Level::from_tool(&message.level);
-        let running = self.running_calls(generation, &message.call_request_id);
+        let named = &message.call_request_id;
+        let running = self.running_calls(generation, named);
         let target = match running[..] {
-            [] if message.call_request_id.is_empty() => self.log_of_nobody(),
+            _ if self.may_be_of_cancelled(generation, named) => None,
+            [] if named.is_empty() => self.log_of_nobody(),
             [call] => self.log_of_call(call),
             _ => self.log_of_several(&running),
         };
@@ -368,7 +373,7 @@ impl Bridge {
         }
         let route = match &call.asker {
             Asker::Host(reply) => reply.route,
-            Asker::Task(task) => self.tasks.route(*task, &self.calls)?,
+            Asker::Task(task) => self.task_route(*task)?,
             Asker::Away | Asker::Bridge => return None,
         };
         let session = self.sessions.get(&route.session).filter(|session| session.live)?;
@@ -397,12 +402,20 @@ impl Bridge {
 
     /// The calls that a message of a process may belong to: the one that it names, or all that run.
     pub(super) fn running_calls(&self, generation: Generation, named: &str) -> Vec<CallId> {
-        let Some(process) = self.processes.get(&generation) else { return Vec::new() };
         if named.is_empty() {
-            return process.asks.values().filter_map(|ask| ask.call).collect();
+            let is_bridge = |call: &Call| matches!(call.asker, Asker::Bridge);
+            let is_its = |call: &Call| call.generation() == Some(generation) && !is_bridge(call);
+            return self.calls.iter().filter(|(_, call)| is_its(call)).map(|(&id, _)| id).collect();
         }
+        let Some(process) = self.processes.get(&generation) else { return Vec::new() };
         let Some(named) = named.parse().ok().map(AskId) else { return Vec::new() };
         let call = process.asks.get(&named).and_then(|ask| ask.call);
         call.or_else(|| self.remote_call(generation, named)).into_iter().collect()
+    }
+
+    /// Whether what a process says may belong to a call that nobody wants any more.
+    pub(super) fn may_be_of_cancelled(&self, generation: Generation, named: &str) -> bool {
+        let process = self.processes.get(&generation).filter(|_| named.is_empty());
+        process.is_some_and(|process| process.asks.values().any(|ask| ask.call.is_none()))
     }
 }

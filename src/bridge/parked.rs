@@ -11,12 +11,12 @@ use crate::ids::CallId;
 use crate::jsonrpc::message::RpcError;
 use crate::limits::{LEFT_BYTES_MAX, LEFT_MAX, QUESTIONS_GATHER};
 use crate::log::Level;
-use crate::mcp::input::{self, Answer};
+use crate::mcp::input;
 use crate::mcp::request::{Era, RequestMeta, Retry};
 use crate::mcp::state::{self, Asked, Binding, State};
 use crate::wire::protomcp::InputGiven;
 
-use super::call::{Asker, Call, Reply, Work};
+use super::call::{Asker, Call, Reply, Stage, Work};
 use super::ending::Outcome;
 use super::timers::Due;
 use super::{Bridge, Outputs, log};
@@ -40,7 +40,7 @@ impl Left {
     fn put(&mut self, entry: Entry) {
         self.bytes += entry.outcome.len();
         self.entries.push_back(entry);
-        while self.entries.len() > LEFT_MAX || self.bytes > LEFT_BYTES_MAX {
+        while self.entries.len() > LEFT_MAX || (self.bytes > LEFT_BYTES_MAX && self.entries.len() > 1) {
             self.drop_first();
         }
     }
@@ -56,6 +56,12 @@ impl Left {
         let entry = self.entries.remove(at)?;
         self.bytes -= entry.outcome.len();
         Some(entry.outcome)
+    }
+
+    #[cfg(test)]
+    pub(super) fn counts(&self) -> (usize, usize, usize) {
+        let kept = self.entries.iter().map(|entry| entry.outcome.len()).sum();
+        (self.entries.len(), self.bytes, kept)
     }
 
     /// When the oldest is dropped.
@@ -84,8 +90,8 @@ impl Bridge {
     pub(super) fn park(&mut self, id: CallId, out: &mut Outputs) {
         let Some(call) = self.calls.get_mut(&id) else { return };
         call.gathers_until = None;
-        if self.questions.of(id).next().is_none() {
-            return; // All were withdrawn meanwhile.
+        if call.stage == Stage::Job || self.questions.of(id).next().is_none() {
+            return; // The tool did not wait for an answer, or all were withdrawn meanwhile.
         }
         let Some(binding) = self.binding(id) else { return };
         let Some(call) = self.calls.get_mut(&id) else { return };
@@ -166,22 +172,10 @@ impl Bridge {
         if let Some(text) = text {
             return self.answer_error(&reply, &RpcError::invalid_params(text), out);
         }
-        // All answers are looked at before any is passed on: a bad one changes nothing.
-        let mut answers: Vec<(u64, Answer)> = Vec::new();
-        for (key, raw) in input::responses(&retry.input_responses) {
-            let question = self.questions.of(id).find(|question| question.key == key);
-            let Some(question) = question.filter(|it| answers.iter().all(|(other, _)| *other != it.id))
-            else {
-                continue; // Unknown keys are ignored, as the specification asks.
-            };
-            match question.spelled.kind.answer(raw.get()) {
-                Ok(answer) => answers.push((question.id, answer)),
-                Err(reason) => {
-                    let text = format!("Invalid params: inputResponses[\"{key}\"]: {reason}");
-                    return self.answer_error(&reply, &RpcError::invalid_params(text), out);
-                }
-            }
-        }
+        let answers = match self.read_answers(id, &retry.input_responses) {
+            Ok(answers) => answers,
+            Err(error) => return self.answer_error(&reply, &error, out),
+        };
         let Some(call) = self.calls.get_mut(&id) else { return };
         if let (Work::Tool(call), Work::Tool(again)) = (&mut call.work, work) {
             call.progress_token = again.progress_token;
@@ -191,13 +185,11 @@ impl Bridge {
             session.in_flight.insert(reply.id.clone(), id);
         }
         call.meta = Some(meta);
+        call.missing = None;
         call.asker = Asker::Host(reply);
         let left = call.left;
-        for (question, answer) in answers {
-            if let Some(question) = self.questions.remove(question) {
-                self.deliver(question, answer, now, out);
-            }
-        }
+        self.deliver_all(id, answers, now, out);
+        self.refuse_missing(id, now, out);
         if self.questions.of(id).next().is_some() {
             // The rest is asked again, with what the answers may lead to.
             if let Some(call) = self.calls.get_mut(&id) {

@@ -50,7 +50,7 @@ pub(super) struct Process {
     /// It was asked to reload in place; the request, and until when it may take.
     pub(super) reloading: Option<(AskId, Instant)>,
     pub(super) busy: usize,
-    /// A call was cancelled and the process has finished none since: when to do something about it.
+    /// A call was cancelled that it may not have answered: when to do something about it.
     pub(super) stuck_at: Option<Instant>,
     /// Requests of ours that it has not answered.
     pub(super) asks: BTreeMap<AskId, Ask>,
@@ -94,7 +94,10 @@ pub(super) struct Ask {
     pub(super) until: Option<Instant>,
     /// The process is busy with it. Looking at a task takes no slot.
     pub(super) holds_slot: bool,
-    /// It only shows whether the process still works on requests.
+    /// Since when nobody wants the answer. A request of no call shows whether the process is done with
+    /// a cancelled one, and is as old as that.
+    pub(super) cancelled: Option<Instant>,
+    /// It is such a request of no call.
     pub(super) is_probe: bool,
 }
 
@@ -208,16 +211,10 @@ impl Process {
         let phase = match self.phase {
             Phase::Building { until } | Phase::Starting { until } | Phase::Settling { until } => Some(until),
             Phase::Handshaking { until, quiet_at } => Some(quiet_at.map_or(until, |quiet| quiet.min(until))),
-            Phase::Ready => None,
+            Phase::Ready => self.drain_until.into_iter().chain(self.reloading.map(|(_, until)| until)).min(),
             Phase::Ending { kill_at } => kill_at,
         };
         let asks = self.asks.values().filter_map(|ask| ask.until).min();
-        phase
-            .into_iter()
-            .chain(asks)
-            .chain(self.drain_until)
-            .chain(self.stuck_at)
-            .chain(self.reloading.map(|(_, until)| until))
-            .min()
+        phase.into_iter().chain(asks).chain(self.stuck_at).min()
     }
 }

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use crate::ids::{CallId, Generation, Route, SessionId};
+use crate::jsonrpc::message::RpcError;
 use crate::limits::{QUESTION_BYTES_MAX, QUESTIONS_GATHER, QUESTIONS_MAX};
 use crate::mcp::input::{self, Answer, Refusal, Spelled};
 use crate::mcp::request::HostCapabilities;
@@ -150,12 +151,13 @@ impl Bridge {
             return Err(unavailable("this tool process is ending".to_owned()));
         }
         let named = question.call_request_id();
+        let is_unsure = self.may_be_of_cancelled(generation, named);
         match self.running_calls(generation, named)[..] {
-            [] if named.is_empty() => Ok(None),
+            [] if named.is_empty() && !is_unsure => Ok(None),
             [] => Err(unavailable(format!(
                 "the call that the {what} request belongs to is not running any more"
             ))),
-            [call] => Ok(Some(call)),
+            [call] if !is_unsure => Ok(Some(call)),
             _ => Err(unavailable(format!(
                 "several calls are running, and the {what} request does not say to which it belongs (call_request_id)"
             ))),
@@ -178,9 +180,7 @@ impl Bridge {
             if let Some(call) = call.and_then(|call| self.calls.get_mut(&call)) {
                 call.missing = Some(required);
             }
-            let text =
-                format!("the host does not offer {what} (it did not declare the capability {required})");
-            return Err((Refusal::MissingCapability, text));
+            return Err((Refusal::MissingCapability, not_offered(what, required)));
         }
         let spelled = question.spell(host.revision).map_err(|text| (Refusal::Invalid, text))?;
         let open = self.questions.open.values().filter(|other| other.call == call).count();
@@ -228,7 +228,7 @@ impl Bridge {
         }
         let route = match &call.asker {
             Asker::Host(reply) => reply.route,
-            Asker::Task(task) => self.tasks.route(*task, &self.calls).ok_or_else(gone)?,
+            Asker::Task(task) => self.task_route(*task).ok_or_else(gone)?,
             Asker::Away | Asker::Bridge => return Err(nobody()),
         };
         let session = self.sessions.get(&route.session).ok_or_else(gone)?;
@@ -290,21 +290,78 @@ impl Bridge {
         self.deliver(question, answer, now, out);
     }
 
+    /// Ends the questions of a call whose host is back, but does not offer this time what they need.
+    pub(super) fn refuse_missing(&mut self, id: CallId, now: Instant, out: &mut Outputs) {
+        let Some(meta) = self.calls.get(&id).and_then(|call| call.meta.as_ref()) else { return };
+        let capabilities = meta.capabilities;
+        let lacks = |of: &Question| of.call == Some(id) && of.spelled.missing(&capabilities).is_some();
+        for question in self.questions.take_where(lacks) {
+            let (kind, required) = (question.spelled.kind, question.spelled.missing(&capabilities));
+            if let Some(call) = self.calls.get_mut(&id) {
+                call.missing = required;
+            }
+            let text = not_offered(kind.as_str(), required.unwrap_or_default());
+            self.deliver(question, Answer::refused(kind, Refusal::MissingCapability, text), now, out);
+        }
+    }
+
     /// Brings an answer to whoever asked. The question is closed already.
     pub(super) fn deliver(&mut self, question: Question, answer: Answer, now: Instant, out: &mut Outputs) {
-        match question.from {
-            From::Process(generation, request_id) => {
-                self.tell(generation, request_id, answer.into_msg(), out);
-            }
-            From::Call(key) => {
-                if let Some(call) = question.call {
-                    self.given(call, answer.into_given(key), now, out);
-                }
-            }
-        }
-        if let Some(call) = question.call {
+        let call = question.call;
+        self.tell_asker(question, answer, out);
+        if let Some(call) = call {
             self.heard_of_host(call, now, out);
         }
+    }
+
+    fn tell_asker(&mut self, question: Question, answer: Answer, out: &mut Outputs) {
+        match (question.from, question.call) {
+            (From::Process(generation, request_id), _) => {
+                self.tell(generation, request_id, answer.into_msg(), out);
+            }
+            (From::Call(key), Some(call)) => self.given(call, answer.into_given(key)),
+            (From::Call(_), None) => {}
+        }
+    }
+
+    /// What a host brings, an `inputResponses` object, for the open questions of a call. Keys that are
+    /// unknown, or answered already, are ignored, as the specification asks.
+    ///
+    /// # Errors
+    /// For the host: one of them is malformed. None counts then.
+    pub(super) fn read_answers(&self, call: CallId, responses: &str) -> Result<Vec<(u64, Answer)>, RpcError> {
+        let mut answers: Vec<(u64, Answer)> = Vec::new();
+        for (key, raw) in input::responses(responses) {
+            let question = self.questions.of(call).find(|question| question.key == key);
+            let Some(question) = question.filter(|it| answers.iter().all(|(other, _)| *other != it.id))
+            else {
+                continue;
+            };
+            let answer = question.spelled.kind.answer(raw.get()).map_err(|reason| {
+                RpcError::invalid_params(format!("Invalid params: inputResponses[\"{key}\"]: {reason}"))
+            })?;
+            answers.push((question.id, answer));
+        }
+        Ok(answers)
+    }
+
+    /// Brings answers to whoever asked. All their questions are closed before anybody hears of one.
+    pub(super) fn deliver_all(
+        &mut self,
+        call: CallId,
+        answers: Vec<(u64, Answer)>,
+        now: Instant,
+        out: &mut Outputs,
+    ) {
+        let close = |(id, answer)| Some((self.questions.remove(id)?, answer));
+        let answered: Vec<(Question, Answer)> = answers.into_iter().filter_map(close).collect();
+        if answered.is_empty() {
+            return;
+        }
+        for (question, answer) in answered {
+            self.tell_asker(question, answer, out);
+        }
+        self.heard_of_host(call, now, out);
     }
 
     /// Ends the questions of a call that is over; the host need not answer any more.
@@ -365,6 +422,9 @@ impl Bridge {
     ) {
         for question in questions {
             if let Way::Request(route) = question.way {
+                // A task asks where its result is waited for, and that wait may be over.
+                let is_task = question.task.is_some();
+                let route = if is_task { Route::session(route.session) } else { route };
                 let mut message = Vec::new();
                 notify::cancelled_host_request(&mut message, question.id, reason, question.task.as_deref());
                 out.push(Output::Host { route, message, sort: Sort::Message });
@@ -373,4 +433,8 @@ impl Bridge {
             self.deliver(question, answer, now, out);
         }
     }
+}
+
+fn not_offered(what: &str, required: &str) -> String {
+    format!("the host does not offer {what} (it did not declare the capability {required})")
 }

@@ -52,6 +52,7 @@ impl Bridge {
         call.place = None;
         call.remote = Some(Remote { generation, task, origin, looks_at: None, over: None });
         self.release(generation);
+        self.set_aside(id);
         if wants_task && self.calls.get(&id).is_some_and(|call| matches!(call.asker, Asker::Host(_))) {
             self.make_task(id, wish, now, out);
         }
@@ -64,8 +65,11 @@ impl Bridge {
         self.calls.iter().find(|(_, call)| call.remote.as_ref().is_some_and(is_it)).map(|(&id, _)| id)
     }
 
-    fn look_later(&mut self, id: CallId, now: Instant) {
-        let Some(remote) = self.calls.get_mut(&id).and_then(|call| call.remote.as_mut()) else { return };
+    /// It is looked at again in a while, unless it has ended meanwhile.
+    pub(super) fn look_later(&mut self, id: CallId, now: Instant) {
+        let Some(Call { remote: Some(remote), stage: Stage::Remote, .. }) = self.calls.get_mut(&id) else {
+            return;
+        };
         let at = Some(now + TASK_POLL);
         self.timers.set(id, Due::Look, remote.looks_at, at);
         remote.looks_at = at;
@@ -79,7 +83,8 @@ impl Bridge {
         let (generation, task) = (remote.generation, remote.task.clone());
         let is_over = remote.over.is_some();
         let Some(process) = self.processes.get(&generation) else { return };
-        if !process.announced && process.busy > 0 {
+        let works = |ask: &Ask| ask.holds_slot && !ask.is_probe;
+        if !process.announced && process.asks.values().any(works) {
             // A published SDK may take our request for the answer to one of its own.
             return self.look_later(id, now);
         }
@@ -90,7 +95,13 @@ impl Bridge {
         if let Some(process) = self.processes.get_mut(&generation) {
             process.asks.insert(
                 ask,
-                Ask { call: Some(id), until: Some(now + LIST_TIMEOUT), holds_slot: false, is_probe: false },
+                Ask {
+                    call: Some(id),
+                    until: Some(now + LIST_TIMEOUT),
+                    holds_slot: false,
+                    cancelled: None,
+                    is_probe: false,
+                },
             );
         }
         let msg = Msg::TaskStatus(TaskStatusRequest { task_id: task });
@@ -167,17 +178,22 @@ impl Bridge {
         }
     }
 
-    /// A process did not answer what we asked about a task.
-    pub(super) fn look_timed_out(&mut self, id: CallId, now: Instant, out: &mut Outputs) {
-        let Some(call) = self.calls.get(&id) else { return };
-        match (call.stage, call.remote.as_ref().and_then(|remote| remote.over.clone())) {
-            (Stage::Running, Some(said)) => {
-                let seconds = LIST_TIMEOUT.as_secs();
-                let said = if said.is_empty() { String::new() } else { format!("; it said: {said}") };
-                let text = format!("the tool's task ended, but gave no result within {seconds} s{said}");
-                self.fail(id, &text, now, out);
-            }
-            _ => self.look_later(id, now),
+    /// A process did not give the result of a task that has ended.
+    pub(super) fn result_timed_out(&mut self, id: CallId, now: Instant, out: &mut Outputs) {
+        let remote = self.calls.get(&id).and_then(|call| call.remote.as_ref());
+        let said = match remote.and_then(|remote| remote.over.as_deref()) {
+            None | Some("") => String::new(),
+            Some(said) => format!("; it said: {said}"),
+        };
+        let seconds = LIST_TIMEOUT.as_secs();
+        let text = format!("the tool's task ended, but gave no result within {seconds} s{said}");
+        self.fail(id, &text, now, out);
+    }
+
+    /// A call that was one is called again like any other.
+    pub(super) fn is_no_task_of_process(&mut self, id: CallId) {
+        if let Some(remote) = self.calls.get_mut(&id).and_then(|call| call.remote.take()) {
+            self.timers.set(id, Due::Look, remote.looks_at, None);
         }
     }
 

@@ -76,7 +76,6 @@ impl Bridge {
         now: Instant,
         out: &mut Outputs,
     ) -> Option<CallId> {
-        self.is_not_stuck(generation);
         let Some(ask) = self.take_ask(generation, request_id) else {
             unasked(out, request_id);
             return None;

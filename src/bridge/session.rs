@@ -14,7 +14,6 @@ use super::listen::Listen;
 #[derive(Debug)]
 pub(super) struct Session {
     /// Who it is, as far as that had to be proven.
-    #[allow(dead_code, reason = "parked calls and tasks will be bound to it")]
     pub(super) principal: Box<str>,
     /// What it understands; the newest until it says otherwise.
     pub(super) revision: Revision,

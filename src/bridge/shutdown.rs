@@ -28,8 +28,10 @@ impl Shutdown {
 impl Bridge {
     /// A session is over. Its calls are cancelled.
     pub(super) fn session_closed(&mut self, session: SessionId, now: Instant, out: &mut Outputs) {
+        // It hears nothing any more, not even of its end.
+        let closed = self.sessions.remove(&session);
         self.withdraw_for_session(session, now, out);
-        let Some(session) = self.sessions.remove(&session) else { return };
+        let Some(session) = closed else { return };
         for listen in &session.listens {
             self.metrics.ended(listen.method(), Ending::Cancelled);
         }

@@ -36,8 +36,8 @@ impl Bridge {
             let text = format!("the tool asked for input {INPUT_ROUNDS_MAX} times, which is the limit");
             return self.fail(id, &text, now, out);
         }
-        let (asks_in_answer, keeps_arguments) =
-            (call.meta.is_some() && matches!(call.asker, Asker::Host(_)), call.is_askable);
+        let is_task = matches!(call.asker, Asker::Task(_));
+        let (asks_in_answer, keeps_arguments) = (call.meta.is_some() && !is_task, call.keeps_arguments);
         let questions = match questions(required.questions, &required.state) {
             Ok(questions) => questions,
             Err(reason) => {
@@ -50,11 +50,13 @@ impl Bridge {
         } else if keeps_arguments {
             self.ask_and_call_again(id, questions, required.state, now, out);
         } else {
-            self.fail(id, "the tool asked for input, and the host cannot be asked anything", now, out);
+            let text = "the tool asked for input or to be called again, and the host offers nothing that it could be asked";
+            self.fail(id, text, now, out);
         }
     }
 
-    /// Answers a request of the modern era with the questions; all else comes back with the retry.
+    /// Answers a request of the modern era with the questions; all else comes back with the retry. A
+    /// host that is away, for an earlier question, gets them when it returns.
     fn answer_with_questions(
         &mut self,
         id: CallId,
@@ -95,6 +97,7 @@ impl Bridge {
         now: Instant,
         out: &mut Outputs,
     ) {
+        self.is_no_task_of_process(id);
         let Some(call) = self.calls.get_mut(&id) else { return };
         call.stage = Stage::Asking(questions.len());
         call.given = Some(InputGiven { state, answers: Vec::new() });
@@ -102,8 +105,9 @@ impl Bridge {
             self.release(place.generation);
         }
         if questions.is_empty() {
-            return self.call_again(id, now);
+            return self.call_again(id);
         }
+        self.set_aside(id);
         for (key, question) in questions {
             let shown = self.unused_key(id, &key);
             let asked = self.ask_host(Some(id), &question, From::Call(key), shown, now, out);
@@ -136,7 +140,7 @@ impl Bridge {
     }
 
     /// One of the answers that a call waits for is there.
-    pub(super) fn given(&mut self, id: CallId, answer: InputAnswer, now: Instant, _: &mut Outputs) {
+    pub(super) fn given(&mut self, id: CallId, answer: InputAnswer) {
         let Some(Call { stage: Stage::Asking(left), given: Some(given), .. }) = self.calls.get_mut(&id)
         else {
             return;
@@ -144,14 +148,17 @@ impl Bridge {
         given.answers.push(answer);
         *left -= 1;
         if *left == 0 {
-            self.call_again(id, now);
+            self.call_again(id);
         }
     }
 
     /// Puts the call back in the line, with what was given.
-    fn call_again(&mut self, id: CallId, _: Instant) {
+    fn call_again(&mut self, id: CallId) {
         let Some(call) = self.calls.get_mut(&id) else { return };
         call.stage = Stage::Waiting;
+        if let Some(size) = call.aside.take() {
+            self.waiting.not_aside(size);
+        }
         self.waiting.push(id, call.size());
     }
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use crate::ids::{CallId, Route, SessionId};
 use crate::jsonrpc::message::RpcError;
 use crate::limits::{TASK_KEYS_MAX, TASK_POLL, TASK_TTL, TASK_TTL_MAX, TASKS_BYTES_MAX};
-use crate::mcp::input::{self, Spelled};
+use crate::mcp::input::Spelled;
 use crate::mcp::request::TaskWish;
 use crate::mcp::revision::Revision;
 use crate::mcp::task::{self, Detail, Status, TaskView};
@@ -18,6 +18,7 @@ use crate::mcp::{error, page, state};
 
 use super::call::{Asker, Call, Reply, Stage, Work};
 use super::ending::Outcome;
+use super::timers::Due;
 use super::{Bridge, Output, Outputs, Sort};
 
 /// All tasks, in the order of their creation.
@@ -54,17 +55,6 @@ struct Task {
 }
 
 impl Tasks {
-    /// Where the requests of a task go in the handshake era: to the exchange that waits for its
-    /// result, or to the session's own stream.
-    pub(super) fn route(&self, number: u64, calls: &BTreeMap<CallId, Call>) -> Option<Route> {
-        let waits = |call: &Call| match (&call.work, &call.asker) {
-            (Work::TaskResult(of), Asker::Host(reply)) if *of == number => Some(reply.route),
-            _ => None,
-        };
-        let session = || self.by_number.get(&number).map(|task| Route::session(task.session));
-        calls.values().find_map(waits).or_else(session)
-    }
-
     /// When the next is dropped.
     pub(super) fn deadline(&self) -> Option<Instant> {
         self.ends.first().map(|&(at, _)| at)
@@ -153,6 +143,8 @@ impl Bridge {
         if call.stage == Stage::Waiting {
             self.waiting.resized(before, call.size());
         }
+        // What it asked already is shown by the task.
+        self.timers.set(id, Due::Gathered, call.gathers_until.take(), None);
         let revision = call.revision;
         self.tasks.last = number;
         let ttl = wish.and_then(|wish| wish.ttl_ms).map_or(TASK_TTL, Duration::from_millis).min(TASK_TTL_MAX);
@@ -182,6 +174,18 @@ impl Bridge {
         self.answer(&reply, message, out);
         // From here on only the task's own time counts.
         self.set_until(id, None);
+    }
+
+    /// Where the messages of a task go in the handshake era: to the exchange that waits for its result,
+    /// or to the session's own stream; `None` if that is over.
+    pub(super) fn task_route(&self, number: u64) -> Option<Route> {
+        let waits = |call: &Call| match (&call.work, &call.asker) {
+            (Work::TaskResult(of), Asker::Host(reply)) if *of == number => Some(reply.route),
+            _ => None,
+        };
+        let session = || self.tasks.by_number.get(&number).map(|task| Route::session(task.session));
+        let route = self.calls.values().find_map(waits).or_else(session);
+        route.filter(|route| self.sessions.contains_key(&route.session))
     }
 
     /// The name of the task that a call is, where its messages have to say it (handshake era).
@@ -252,7 +256,8 @@ impl Bridge {
     /// What a task says of how far it is. Hosts see it when they look.
     pub(super) fn task_says(&mut self, number: u64, message: String) {
         let wall = self.wall;
-        if let Some(task) = self.tasks.by_number.get_mut(&number) {
+        let task = self.tasks.by_number.get_mut(&number).filter(|_| !message.is_empty());
+        if let Some(task) = task {
             task.message = message;
             task.updated = wall;
         }
@@ -374,28 +379,14 @@ impl Bridge {
             Err(error) => return self.answer_error(reply, &error, out),
         };
         let call = self.tasks.by_number.get(&number).and_then(|task| task.call);
-        let mut answers = Vec::new();
-        for (key, raw) in input::responses(responses) {
-            let question = call.and_then(|call| self.questions.of(call).find(|it| it.key == key));
-            // Unknown and answered keys are ignored, as the specification asks.
-            let Some(question) = question else { continue };
-            if answers.iter().any(|(other, _)| *other == question.id) {
-                continue;
-            }
-            match question.spelled.kind.answer(raw.get()) {
-                Ok(answer) => answers.push((question.id, answer)),
-                Err(reason) => {
-                    let text = format!("Invalid params: inputResponses[\"{key}\"]: {reason}");
-                    return self.answer_error(reply, &RpcError::invalid_params(text), out);
-                }
-            }
-        }
+        let answers = match call.map_or(Ok(Vec::new()), |call| self.read_answers(call, responses)) {
+            Ok(answers) => answers,
+            Err(error) => return self.answer_error(reply, &error, out),
+        };
         let message = self.whole(reply, crate::mcp::revision::MODERN, task::write_acknowledged);
         self.answer(reply, message, out);
-        for (question, answer) in answers {
-            if let Some(question) = self.questions.remove(question) {
-                self.deliver(question, answer, now, out);
-            }
+        if let Some(call) = call {
+            self.deliver_all(call, answers, now, out);
         }
     }
 
@@ -442,7 +433,10 @@ impl Bridge {
         if self.tasks.by_number.get(&number).is_some_and(|task| task.over.is_some()) {
             return self.answer_task_result(&reply, number, out);
         }
-        self.watch(reply, Work::TaskResult(number));
+        match self.no_more_calls() {
+            Some(error) => self.answer_error(&reply, &error, out),
+            None => self.watch(reply, Work::TaskResult(number)),
+        }
     }
 
     fn answer_task_result(&mut self, reply: &Reply, number: u64, out: &mut Outputs) {

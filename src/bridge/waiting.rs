@@ -1,4 +1,5 @@
-//! Calls that wait for a serving process or for a free slot of it.
+//! Calls that wait: for a serving process, or for a free slot of it. Of those that wait for something
+//! else it only knows how much they are.
 
 use std::collections::VecDeque;
 
@@ -13,6 +14,9 @@ use crate::limits::{WAITING_BYTES_MAX, WAITING_REFUSED_FACTOR, WAITING_REQUESTS_
 pub(super) struct Waiting {
     line: VecDeque<CallId>,
     bytes: usize,
+    /// Calls that wait for a host, or for a task.
+    aside: usize,
+    bytes_aside: usize,
 }
 
 impl Waiting {
@@ -39,29 +43,48 @@ impl Waiting {
         self.bytes = self.bytes - before + after;
     }
 
-    /// All of them, first come first.
+    /// One takes no slot, and waits for something else.
+    pub(super) fn set_aside(&mut self, size: usize) {
+        self.aside += 1;
+        self.bytes_aside += size;
+    }
+
+    /// One that was set aside is over, or is in the line again.
+    pub(super) fn not_aside(&mut self, size: usize) {
+        self.aside -= 1;
+        self.bytes_aside -= size;
+    }
+
+    /// All that are in the line, first come first.
     pub(super) fn ids(&self) -> Vec<CallId> {
         self.line.iter().copied().collect()
     }
 
+    /// How many are in the line.
     pub(super) fn len(&self) -> usize {
         self.line.len()
     }
 
-    #[cfg(test)]
-    pub(super) fn bytes(&self) -> usize {
-        self.bytes
+    /// How many wait, for whatever it is.
+    pub(super) fn all(&self) -> usize {
+        self.line.len() + self.aside
     }
 
-    /// Whether so much waits that hosts should not be read.
+    #[cfg(test)]
+    pub(super) fn bytes(&self) -> (usize, usize) {
+        (self.bytes, self.bytes_aside)
+    }
+
+    /// Whether so much waits for the tool process that hosts should not be read. What waits for
+    /// something else may wait for just that.
     pub(super) fn is_full(&self) -> bool {
         self.line.len() >= WAITING_REQUESTS_MAX || self.bytes >= WAITING_BYTES_MAX
     }
 
     /// Whether so much waits that no more is taken in.
     pub(super) fn is_overfull(&self) -> bool {
-        self.line.len() >= WAITING_REFUSED_FACTOR * WAITING_REQUESTS_MAX
-            || self.bytes >= WAITING_REFUSED_FACTOR * WAITING_BYTES_MAX
+        self.all() >= WAITING_REFUSED_FACTOR * WAITING_REQUESTS_MAX
+            || self.bytes + self.bytes_aside >= WAITING_REFUSED_FACTOR * WAITING_BYTES_MAX
     }
 }
 
@@ -94,5 +117,16 @@ mod tests {
         waiting.push(CallId(5000), 2 * WAITING_BYTES_MAX);
         assert!(waiting.is_overfull());
         assert_eq!(waiting.first(), Some(CallId(0)));
+        waiting.remove(CallId(5000), 2 * WAITING_BYTES_MAX);
+        waiting.remove(CallId(0), 0);
+        for _ in 0..WAITING_REQUESTS_MAX + 2 {
+            assert!(!waiting.is_overfull());
+            waiting.set_aside(0);
+        }
+        assert!(waiting.is_overfull() && !waiting.is_full());
+        waiting.not_aside(0);
+        waiting.set_aside(2 * WAITING_BYTES_MAX);
+        waiting.not_aside(2 * WAITING_BYTES_MAX);
+        assert!(!waiting.is_overfull());
     }
 }

@@ -145,7 +145,8 @@ impl Scene {
         }
         let waiting: usize =
             bridge.calls.values().filter(|call| call.stage == call::Stage::Waiting).map(Call::size).sum();
-        assert_eq!(bridge.waiting.bytes(), waiting, "the bytes of waiting calls are miscounted");
+        let aside = bridge.calls.values().filter_map(|call| call.aside).sum();
+        assert_eq!(bridge.waiting.bytes(), (waiting, aside), "the bytes of waiting calls are miscounted");
         let times = |call: &Call| {
             let looks_at = call.remote.as_ref().and_then(|remote| remote.looks_at);
             [call.until, call.gathers_until, looks_at].into_iter().flatten().count()
@@ -168,7 +169,7 @@ impl Scene {
                 .count();
             let orphans = process.asks.values().filter(|ask| ask.call.is_none() && ask.holds_slot).count();
             assert_eq!(process.busy, held + orphans, "slots are miscounted");
-            assert!(process.busy <= process.slots + fetched, "more slots are taken than there are");
+            assert!(process.busy <= process.slots + fetched + orphans, "more slots are taken than there are");
         }
     }
 
@@ -199,6 +200,12 @@ impl Scene {
     pub(super) fn say_text(&mut self, line: &str) {
         self.transcript.host(format!("{line}\n").as_bytes());
         let route = Route::session(HOST);
+        self.input(Input::Host { route, message: request::parse(line.as_bytes()) });
+    }
+
+    /// A host sends a line.
+    pub(super) fn say_from(&mut self, route: Route, line: &Value) {
+        let line = line.to_string();
         self.input(Input::Host { route, message: request::parse(line.as_bytes()) });
     }
 

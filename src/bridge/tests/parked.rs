@@ -30,7 +30,7 @@ fn sample(call: &str) -> Msg {
 }
 
 /// What a host sends for a call, the first time and again.
-fn call(scene: &mut Scene, id: u64, arguments: Value, again: Option<(&Value, Value)>) {
+pub(super) fn call(scene: &mut Scene, id: u64, arguments: Value, again: Option<(&Value, Value)>) {
     let mut params = json!({"name": "a", "arguments": arguments, "_meta": everything()});
     if let Some((state, responses)) = again {
         params["requestState"] = state.clone();
@@ -40,7 +40,7 @@ fn call(scene: &mut Scene, id: u64, arguments: Value, again: Option<(&Value, Val
 }
 
 /// A call whose host was asked: the request that the tool works on, and what the host was told.
-fn asked() -> (Scene, String, Value) {
+pub(super) fn asked() -> (Scene, String, Value) {
     let mut scene = serving(&["a"]);
     call(&mut scene, 1, json!({"n": 1, "m": [2]}), None);
     let request = scene.told_one(1).request_id;
@@ -51,26 +51,26 @@ fn asked() -> (Scene, String, Value) {
     (scene, request, answer)
 }
 
-fn only_key(answer: &Value) -> String {
+pub(super) fn only_key(answer: &Value) -> String {
     let requests = answer["result"]["inputRequests"].as_object().unwrap_or_else(|| panic!("{answer:#}"));
     assert_eq!(requests.len(), 1, "{answer:#}");
     requests.keys().next().unwrap().clone()
 }
 
-fn state(answer: &Value) -> Value {
+pub(super) fn state(answer: &Value) -> Value {
     let state = answer["result"]["requestState"].clone();
     assert!(state.is_string(), "{answer:#}");
     state
 }
 
 #[track_caller]
-fn elicited(scene: &mut Scene) -> ElicitResponse {
+pub(super) fn elicited(scene: &mut Scene) -> ElicitResponse {
     let told = scene.told_one(1);
     let Some(Msg::ElicitResponse(response)) = told.msg else { panic!("{told:?}") };
     response
 }
 
-fn accept() -> Value {
+pub(super) fn accept() -> Value {
     json!({"action": "accept", "content": {"name": "Eve"}})
 }
 

@@ -10,13 +10,13 @@ use crate::wire::protomcp::{
 
 const EXTENSION: &str = "io.modelcontextprotocol/tasks";
 
-fn knows_tasks() -> Value {
+pub(super) fn knows_tasks() -> Value {
     offering(json!({"elicitation": {}, "extensions": {EXTENSION: {}}}))
 }
 
 /// A process whose tools are `quick` (no task), `slow` (may be one) and `long` (must be one). It
 /// works on two at a time.
-fn serving() -> Scene {
+pub(super) fn serving() -> Scene {
     let mut scene = Scene::new();
     let host = json!({"protocolVersion": "2025-11-25", "capabilities": {"elicitation": {}}, "clientInfo": {"name": "h", "version": "1"}});
     scene.ask(0, "initialize", host);
@@ -35,14 +35,14 @@ fn serving() -> Scene {
     scene
 }
 
-fn modern(scene: &mut Scene, id: u64, method: &str, mut params: Value) -> Value {
+pub(super) fn modern(scene: &mut Scene, id: u64, method: &str, mut params: Value) -> Value {
     params["_meta"] = knows_tasks();
     scene.ask(id, method, params);
     scene.heard_one()
 }
 
 /// Creates a task of the modern era: its id, and the request that the tool works on.
-fn created(scene: &mut Scene, id: u64) -> (String, String) {
+pub(super) fn created(scene: &mut Scene, id: u64) -> (String, String) {
     let answer = modern(scene, id, "tools/call", json!({"name": "slow", "arguments": {}}));
     let result = &answer["result"];
     assert_eq!((&result["resultType"], &result["status"]), (&json!("task"), &json!("working")), "{answer:#}");
@@ -50,7 +50,7 @@ fn created(scene: &mut Scene, id: u64) -> (String, String) {
     (task, scene.told_one(1).request_id)
 }
 
-fn get(scene: &mut Scene, id: u64, task: &str) -> Value {
+pub(super) fn get(scene: &mut Scene, id: u64, task: &str) -> Value {
     modern(scene, id, "tasks/get", json!({"taskId": task}))["result"].clone()
 }
 
@@ -361,13 +361,13 @@ fn earlier_revisions_know_no_tasks() {
     assert_eq!(text(&scene.heard_one()), "done", "what it does not know it ignores");
 }
 
-fn status(task: &str, state: &str, progress: i64, message: &str) -> Msg {
+pub(super) fn status(task: &str, state: &str, progress: i64, message: &str) -> Msg {
     let (task_id, state, message) = (task.into(), state.into(), message.into());
     Msg::TaskStatusResponse(TaskStatusResponse { task_id, state, progress, total: 10, message })
 }
 
 /// A call of `quick` that the tool process made a task of its own.
-fn remote(scene: &mut Scene, request: &str) {
+pub(super) fn remote(scene: &mut Scene, request: &str) {
     scene.tool(1, request, Msg::CreateTask(CreateTaskResponse { task_id: "job-7".into() }));
 }
 

@@ -95,18 +95,17 @@ impl Question {
     /// What the host would have to declare before it can be asked this: client capabilities, a
     /// JSON object. `None` if it can be asked.
     pub fn missing(&self, capabilities: &HostCapabilities) -> Option<&'static str> {
-        let (is_there, required) = match self {
-            Question::Sampling(request) if sampling::has_tools(request) => {
-                (capabilities.sampling && capabilities.sampling_tools, r#"{"sampling":{"tools":{}}}"#)
-            }
-            Question::Sampling(_) => (capabilities.sampling, r#"{"sampling":{}}"#),
-            Question::Roots(_) => (capabilities.roots, r#"{"roots":{}}"#),
-            Question::Elicit(request) if elicit::is_url(request) => {
-                (capabilities.elicitation_url, r#"{"elicitation":{"url":{}}}"#)
-            }
-            Question::Elicit(_) => (capabilities.elicitation, r#"{"elicitation":{"form":{}}}"#),
-        };
-        (!is_there).then_some(required)
+        self.need().missing(capabilities)
+    }
+
+    fn need(&self) -> Need {
+        match self {
+            Question::Sampling(request) if sampling::has_tools(request) => Need::SamplingWithTools,
+            Question::Sampling(_) => Need::Sampling,
+            Question::Roots(_) => Need::Roots,
+            Question::Elicit(request) if elicit::is_url(request) => Need::Page,
+            Question::Elicit(_) => Need::Form,
+        }
     }
 
     /// The question as hosts of this revision get it.
@@ -114,11 +113,35 @@ impl Question {
     /// # Errors
     /// A sentence for the tool that says why it cannot be asked.
     pub fn spell(&self, revision: Revision) -> Result<Spelled, String> {
-        match self {
+        let spelled = match self {
             Question::Sampling(request) => sampling::spell(request, revision),
             Question::Roots(_) => Ok(Spelled::new(Kind::Roots, b"{}".to_vec())),
             Question::Elicit(request) => elicit::spell(request, revision),
-        }
+        };
+        spelled.map(|spelled| Spelled { need: self.need(), ..spelled })
+    }
+}
+
+/// What a host has to offer before it can be asked something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Need {
+    Sampling,
+    SamplingWithTools,
+    Roots,
+    Form,
+    Page,
+}
+
+impl Need {
+    fn missing(self, of: &HostCapabilities) -> Option<&'static str> {
+        let (is_there, required) = match self {
+            Need::Sampling => (of.sampling, r#"{"sampling":{}}"#),
+            Need::SamplingWithTools => (of.sampling && of.sampling_tools, r#"{"sampling":{"tools":{}}}"#),
+            Need::Roots => (of.roots, r#"{"roots":{}}"#),
+            Need::Form => (of.elicitation, r#"{"elicitation":{"form":{}}}"#),
+            Need::Page => (of.elicitation_url, r#"{"elicitation":{"url":{}}}"#),
+        };
+        (!is_there).then_some(required)
     }
 }
 
@@ -133,11 +156,22 @@ pub struct Spelled {
     meta: Option<Box<str>>,
     /// The host's revision wants an `elicitationId` in it.
     wants_id: bool,
+    need: Need,
 }
 
 impl Spelled {
     fn new(kind: Kind, params: Vec<u8>) -> Self {
-        Self { kind, params, meta: None, wants_id: false }
+        let need = match kind {
+            Kind::Sampling => Need::Sampling,
+            Kind::Roots => Need::Roots,
+            Kind::Elicit => Need::Form,
+        };
+        Self { kind, params, meta: None, wants_id: false, need }
+    }
+
+    /// As [`Question::missing`], for when it is asked again.
+    pub fn missing(&self, capabilities: &HostCapabilities) -> Option<&'static str> {
+        self.need.missing(capabilities)
     }
 
     /// Bytes that it takes.

@@ -1,5 +1,8 @@
 //! What was wrong once, each with its story.
 
+mod questions;
+mod tasks;
+
 use super::*;
 use crate::limits::{LARGE_MIN, UNKNOWN_NAMES_MAX, WAITING_REQUESTS_MAX};
 use crate::wire::protomcp::{
