@@ -23,6 +23,10 @@ mod cancel;
 mod dev;
 /// `pmcp health`.
 mod health;
+/// Streamable HTTP: both eras, streams and sessions.
+mod http;
+/// Clients over HTTP that are slow, greedy, broken or hostile.
+mod http_faults;
 /// For those who watch over a server: probes, numbers, the access log, signals.
 mod http_operation;
 /// The JavaScript SDK behind the real bridge.

@@ -4,6 +4,7 @@
 //! Machines are noisy, so the servers take turns, every number is a median over the rounds, and
 //! what counts are the ratios within one run.
 
+mod http;
 mod reload;
 mod report;
 mod server;
@@ -80,6 +81,7 @@ fn main() -> ExitCode {
     let mut targets = report::targets(&medians[2], &medians[1], binary);
     let reload = reload::measure(&options.pmcp, &folder.join("echo-tool"), 3 * options.rounds);
     targets.push(report::reload_target(milliseconds(reload.save), milliseconds(reload.alone)));
+    targets.extend(http::measure(&options.pmcp, &folder, options.rounds, options.calls, options.json));
     if options.json {
         print_json(&recipes, &medians, &targets, binary);
     } else {

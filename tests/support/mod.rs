@@ -10,6 +10,7 @@ pub(crate) mod raw_tool;
 pub(crate) mod scripted_tool;
 pub(crate) mod served;
 pub(crate) mod transcript;
+pub(crate) mod web;
 
 use std::time::{Duration, Instant};
 
