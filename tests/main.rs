@@ -55,6 +55,8 @@ mod prompts;
 mod published_sdks;
 /// What must be refused.
 mod refusals;
+/// The Python SDK of this tree.
+mod python_sdk;
 /// Reloads: proving the new process beside the old one, and the other ways.
 mod reload;
 /// Resources: lists, reading, subscriptions.

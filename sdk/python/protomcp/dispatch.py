@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
+from functools import partial
 from time import monotonic
 from typing import Any, Callable, Deque, Optional, Set
 
@@ -69,7 +70,7 @@ class Dispatcher:
 
     def begin(self, request: Request) -> bool:
         """Whether the request is to be worked on now; else it waits for its turn."""
-        request.ctx._leave = lambda: self._work_elsewhere(self._leave(request))
+        request.ctx._leave = lambda: self.work_elsewhere(self._leave(request))
         with self._lock:
             if self._ended:
                 return False
@@ -89,7 +90,7 @@ class Dispatcher:
     def work_at_home(self, request: Request, come_home: Callable[[], None]) -> None:
         """The same for the thread that should be reading: it does so again as soon as the handler is
         done, before its answer makes the bridge send more."""
-        self._work_elsewhere(self._work(request, come_home))
+        self.work_elsewhere(self._work(request, come_home))
 
     def _work(self, request: Request, handled: Callable[[], None]) -> Optional[Request]:
         value: Any = None
@@ -143,10 +144,10 @@ class Dispatcher:
             self._running.add(following)
             return following
 
-    def _work_elsewhere(self, request: Optional[Request]) -> None:
+    def work_elsewhere(self, request: Optional[Request]) -> None:
+        """The same on another thread."""
         if request is not None:
-            started = request
-            pool.run(lambda: self.work(started))
+            pool.run(partial(self.work, request))
 
     def cancel(self, request_id: str) -> None:
         with self._lock:

@@ -17,7 +17,6 @@ from typing import Callable, Optional
 
 from .connection import Connection
 from .dispatch import Dispatcher, Request, slow
-from .pool import pool
 
 #: In seconds. Passes only while there are calls.
 TICK = 0.003
@@ -147,8 +146,7 @@ class Reading:
                 return
             request = self._receive(body)
             if request is not None and self._dispatcher.begin(request):
-                started = request
-                pool.run(lambda: self._dispatcher.work(started))
+                self._dispatcher.work_elsewhere(request)
         os.read(self._wanted, 1)
         with self._lock:
             self._state = _HOME

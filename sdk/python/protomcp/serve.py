@@ -255,8 +255,9 @@ class Server:
     ) -> None:
         """Sends an answer, or an error in its place if it can't be sent."""
         try:
-            text = answer.get("result_json", "")
-            if len(text) >= _RAW_MIN and not any(answer[name] for name in answer if name != "result_json"):
+            text = answer.get("result_json", "") if kind == "call_result" else ""
+            others = any(answer[name] for name in answer if name != "result_json")
+            if len(text) >= _RAW_MIN and not others:
                 return self._connection.send_raw(request_id, "result_json", text.encode())
             try:
                 self._connection.send(kind, answer, request_id)

@@ -250,6 +250,13 @@ class Serving(unittest.TestCase):
                 self.assertFalse(self.bridge.result(request_id).is_error)
             self.assertLess(time.monotonic() - began, 2.5)
 
+    def test_bursts(self):
+        for turn in range(20):
+            name, seconds = ("wait", "wait_async")[turn % 2], (0.01, 0, 0.003)[turn % 3]
+            ids = [self.bridge.begin_call(name, {"seconds": seconds}) for _ in range(20)]
+            for request_id in ids:
+                self.assertFalse(self.bridge.result(request_id).is_error)
+
     def test_more_than_are_announced_wait_for_their_turn(self):
         ids = [self.bridge.begin_call("crowd") for _ in range(24)]
         most = max(int(self.bridge.result(request_id).text) for request_id in ids)
