@@ -187,7 +187,7 @@ impl Hosts {
         self.last_session += 1;
         let session = SessionId(self.last_session);
         let principal = ["", "ann", "bob"][random.below(3)];
-        scene.input(Input::SessionOpened { session, principal: principal.into() });
+        scene.input(Input::SessionOpened { session, lasts: true, principal: principal.into() });
         let revision = ["2025-11-25", "2025-06-18"][random.below(2)];
         let capabilities = if random.once_in(4) { json!({}) } else { everything() };
         let handshake = Handshake { capabilities, has_tasks: revision == "2025-11-25" };

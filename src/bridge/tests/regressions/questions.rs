@@ -117,7 +117,7 @@ fn the_last_result_is_kept_however_large() {
 fn a_cancelled_call_asks_no_other_host() {
     let mut scene = Scene::serving(&["a"]);
     let session = SessionId(7);
-    scene.input(Input::SessionOpened { session, principal: "".into() });
+    scene.input(Input::SessionOpened { session, lasts: true, principal: "".into() });
     let line = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "a"}});
     scene.say_from(Route { session, exchange: 1 }, &line);
     scene.told_one(1);

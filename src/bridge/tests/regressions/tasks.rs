@@ -104,7 +104,7 @@ fn a_process_that_stays_down_is_started_for_a_task() {
 fn a_session_that_is_over_hears_nothing_of_its_tasks() {
     let mut scene = serving();
     let session = SessionId(3);
-    scene.input(Input::SessionOpened { session, principal: "ann".into() });
+    scene.input(Input::SessionOpened { session, lasts: true, principal: "ann".into() });
     let capabilities = json!({"elicitation": {}});
     let info = json!({"name": "h", "version": "1"});
     let hello = json!({"protocolVersion": "2025-11-25", "capabilities": capabilities, "clientInfo": info});
