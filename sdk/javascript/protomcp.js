@@ -623,9 +623,16 @@ function isStandard(schema) {
 function isLibrary(schema) {
   return isStandard(schema) || isZod(schema);
 }
-function isShape(schema) {
-  const values = Object.values(schema);
-  return isObject(schema) && values.length > 0 && values.every(isLibrary);
+function isShape(schema, what) {
+  const entries = Object.entries(schema);
+  if (!entries.some(([, value]) => isLibrary(value))) return false;
+  const odd = entries.find(([, value]) => !isLibrary(value));
+  if (odd) throw new Error(`${what} are schemas, but for "${odd[0]}"`);
+  return true;
+}
+function mustBeJson(schema, what) {
+  const odd = Object.entries(schema).find(([, value]) => typeof value === 'function');
+  if (odd) throw new Error(`${what} is no JSON Schema: "${odd[0]}" is a function`);
 }
 function offered(schema, isInput) {
   const attempts = [
@@ -683,9 +690,9 @@ function understand(schema, what, { isInput = true, json, isRootObject = true } 
     return { json: shaped(found), validate: (value) => validateWith(schema, value) };
   }
   if (!isObject(schema)) throw new Error(`${what} is not a schema, but of the type ${typeof schema}`);
-  if (isShape(schema)) return ofShape(schema, shaped, isInput);
+  if (isShape(schema, what)) return ofShape(schema, shaped, isInput);
+  mustBeJson(schema, what);
   const found = shaped(schema);
-  JSON.stringify(found);
   const validate = (value) => {
     const whole = withDefaults(found, value);
     const problem = check(found, whole);
@@ -2074,6 +2081,9 @@ function folderOf({ handlersDir, where }) {
   const found = [resolve(handlersDir), beside].find((path) => path && isFolder(path));
   return found ?? mistake(`the folder of handlers "${handlersDir}" does not exist`, where);
 }
+async function discoverOnce() {
+  if (passes === 0) await discoverHandlers();
+}
 async function discoverHandlers() {
   if (!settings.handlersDir) return;
   const folder = folderOf(settings);
@@ -2097,7 +2107,7 @@ async function discoverHandlers() {
     }
   }
 }
-return { discoverHandlers };
+return { discoverOnce, discoverHandlers };
 })();
 const $middleware = (() => {
 const { mistake } = $core_mistake;
@@ -3032,6 +3042,10 @@ class Peer {
   }
   #begin(request, service) {
     this.#running.add(request);
+    if (request.isCancelled) {
+      this.#failed(request, service, ToolError.cancelled());
+      return;
+    }
     let answer;
     try {
       answer = within(request, () => service.work(request));
@@ -3065,7 +3079,7 @@ class Peer {
       return;
     }
     const sending = this.#deliver(request.id, kind, body, service);
-    if (sending) sending.then(() => this.#leave(request));
+    if (sending) sending.finally(() => this.#leave(request));
     else this.#leave(request);
   }
   #leave(request) {
@@ -3353,12 +3367,12 @@ const $index = (() => {
 const { settings } = $configure;
 const { run, start } = $core_start;
 const { hooks } = $core_services;
-const { discoverHandlers } = $discovery;
+const { discoverOnce } = $discovery;
 const { middlewareToWire } = $middleware;
 const { startSidecars } = $sidecar;
 const { getHiddenToolNames, toolsToWire } = $tool;
 hooks.beforeHandshake = async () => {
-  await discoverHandlers();
+  await discoverOnce();
   await startSidecars('server_start');
 };
 start({

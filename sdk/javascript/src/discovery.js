@@ -26,6 +26,11 @@ function folderOf({ handlersDir, where }) {
   return found ?? mistake(`the folder of handlers "${handlersDir}" does not exist`, where);
 }
 
+/** The pass before the handshake, unless the author has begun one. */
+export async function discoverOnce() {
+  if (passes === 0) await discoverHandlers();
+}
+
 /**
  * Imports all files of the configured folder, in the order of their names; those that begin with
  * `_` are for the others. With `hotReload`, a second pass forgets what the first one defined.

@@ -2,7 +2,7 @@
 import { settings } from './configure.js';
 import { run, start } from './core/start.js';
 import { hooks } from './core/services.js';
-import { discoverHandlers } from './discovery.js';
+import { discoverOnce } from './discovery.js';
 import { middlewareToWire } from './middleware.js';
 import { startSidecars } from './sidecar.js';
 import { getHiddenToolNames, toolsToWire } from './tool.js';
@@ -38,7 +38,7 @@ export { clearWorkflowRegistry, getRegisteredWorkflows, step, StepResult, workfl
 export { run };
 
 hooks.beforeHandshake = async () => {
-  await discoverHandlers();
+  await discoverOnce();
   await startSidecars('server_start');
 };
 

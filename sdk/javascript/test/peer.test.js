@@ -179,18 +179,18 @@ test('a cancelled call is aborted and answered, whatever its handler does', asyn
   assert.deepEqual(bridge.sent, [], 'one answer each');
 });
 
-test('a call that is cancelled while it waits does not begin in vain', async () => {
+test('a call that is cancelled while it waits does not begin', async () => {
   configure({ concurrency: 1 });
   const gate = deferred();
   tool({ name: 'first', handler: () => gate.promise });
-  tool({ name: 'second', handler: (_, ctx) => `cancelled: ${ctx.isCancelled()}` });
+  tool({ name: 'second', handler: () => 'it began' });
   const bridge = new Bridge();
   const first = bridge.beginCall('first');
   const second = bridge.beginCall('second');
   bridge.say('cancel', { request_id: second });
   gate.resolve('done');
   assert.match((await bridge.answer(first)).body.result_json, /done/);
-  assert.match((await bridge.answer(second)).body.result_json, /cancelled: true|CANCELLED/);
+  assert.match((await bridge.answer(second)).body.result_json, /CANCELLED/);
 });
 
 test('questions say for which call they are, and get their own answers', async () => {

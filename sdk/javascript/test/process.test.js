@@ -1,6 +1,6 @@
 /** Tool files as processes of their own. */
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 
@@ -112,6 +112,7 @@ test('a mistake of the author is one line with file and number', async () => {
     ["tool({ name: 5, handler() {} });", 'a tool needs a name'],
     ["tool({ name: 'a', args: 7, handler() {} });", 'the tool "a": its args is not a schema, but of the type number'],
     ["tool({ name: 'a', args: { type: 'string' }, handler() {} });", 'the tool "a": its args must be an object, not of the type "string"'],
+    ["tool({ name: 'a', args: { parse() {} }, handler() {} });", 'the tool "a": its args is no JSON Schema: "parse" is a function'],
     ["tool({ name: 'a', output: 'x', handler() {} });", 'the tool "a": its output is not a schema, but of the type string'],
     ["tool({ name: 'a', readOnlyHint: 'yes', handler() {} });", 'the tool "a": readOnlyHint is neither true nor false'],
     ["resource({ handler() {} });", 'a resource needs a uri'],
@@ -249,3 +250,37 @@ test('a sidecar that can not be started is told, and the tools are there', async
   await end(tool);
   assert.match(tool.output, /the sidecar "none" can't be started: .*ENOENT/);
 });
+
+/** Where a program is, if it is installed. */
+function installed(name) {
+  return (process.env.PATH ?? '').split(':').map((folder) => join(folder, name)).find((path) => existsSync(path));
+}
+
+for (const [name, words] of [['bun', ['run']], ['deno', ['run', '--allow-all', '--node-modules-dir=manual']]]) {
+  test(`${name} runs tool files, too`, { skip: !installed(name) && `${name} is not installed` }, async () => {
+    const tool = await start({
+      'server.ts': `
+        import { tool, ToolContext } from 'protomcp';
+        interface Named { name: string }
+        tool({ name: 'hi', handler: ({ name }: Named, ctx: ToolContext) => \`hello, \${name}, \${ctx.isCancelled()}\` });
+        tool({ name: 'wait', handler: (_: unknown, { log, signal }: ToolContext) => new Promise((resolve) => {
+          signal.addEventListener('abort', () => resolve('aborted'));
+          log.info('begun');
+        }) });
+        setInterval(() => {}, 1000);
+      `,
+      'package.json': '{ "type": "module", "dependencies": { "protomcp": "*" } }',
+    }, { main: 'server.ts', interpreter: [installed(name), ...words] });
+    assert.deepEqual(await tool.names(), ['hi', 'wait']);
+    assert.equal(await tool.call('hi', { name: 'Ada' }), 'hello, Ada, false');
+    tool.say('call_tool', { name: 'wait' }, '1');
+    await tool.next(({ kind }) => kind === 'log');
+    tool.say('cancel', { request_id: '1' });
+    const { body } = await tool.next(({ request_id: id }) => id === '1');
+    assert.match(body.result_json, /aborted/);
+    assert.equal(await end(tool), 0, tool.output);
+    const wrong = await start("import { tool } from 'protomcp';\n\ntool({ name: 'a', handler: 5 });", { interpreter: [installed(name), ...words] });
+    assert.equal(await wrong.ended, 1);
+    assert.equal(wrong.output, 'server.mjs:3: the tool "a": its handler is not a function, but number\n');
+  });
+}

@@ -152,6 +152,8 @@ test('what can not be the schema of arguments is told', () => {
     for (const schema of [z.string(), z.array(z.string())]) {
       assert.throws(() => understand(schema, 'its args'), /its args must be an object/);
     }
+    assert.throws(() => understand({ a: z.string(), b: 'string' }, 'its args'), /its args are schemas, but for "b"/);
+    assert.throws(() => understand(z, 'its args'), /is a function|are schemas/);
     assert.equal(understand(z.union([z.object({}), z.object({})]), 'args').json.type, 'object');
   }
 });

@@ -41,7 +41,7 @@ function folderOf(files, libraries) {
 }
 
 /** Starts `server.mjs` of these files with a bridge at its other end. */
-export async function start(files, { env = {}, listens = true, main = 'server.mjs', libraries = [] } = {}) {
+export async function start(files, { env = {}, listens = true, main = 'server.mjs', libraries = [], interpreter = [process.execPath] } = {}) {
   const folder = folderOf(typeof files === 'string' ? { [main]: files } : files, libraries);
   const socketPath = join(folder, 'socket');
   const server = createServer();
@@ -49,7 +49,7 @@ export async function start(files, { env = {}, listens = true, main = 'server.mj
     server.listen(socketPath);
     await once(server, 'listening');
   }
-  const child = spawn(process.execPath, [main], {
+  const child = spawn(interpreter[0], [...interpreter.slice(1), main], {
     cwd: folder,
     env: { ...process.env, NODE_TEST_CONTEXT: '', HOME: folder, PROTOMCP_SOCKET: socketPath, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -182,6 +182,10 @@ export class Peer {
 
   #begin(request, service) {
     this.#running.add(request);
+    if (request.isCancelled) {
+      this.#failed(request, service, ToolError.cancelled());
+      return;
+    }
     let answer;
     try {
       answer = within(request, () => service.work(request));
@@ -217,7 +221,7 @@ export class Peer {
       return;
     }
     const sending = this.#deliver(request.id, kind, body, service);
-    if (sending) sending.then(() => this.#leave(request));
+    if (sending) sending.finally(() => this.#leave(request));
     else this.#leave(request);
   }
 

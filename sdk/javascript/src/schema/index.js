@@ -20,9 +20,18 @@ function isLibrary(schema) {
 }
 
 /** Whether this is a plain object whose values are schemas: `{ city: z.string() }`. */
-function isShape(schema) {
-  const values = Object.values(schema);
-  return isObject(schema) && values.length > 0 && values.every(isLibrary);
+function isShape(schema, what) {
+  const entries = Object.entries(schema);
+  if (!entries.some(([, value]) => isLibrary(value))) return false;
+  const odd = entries.find(([, value]) => !isLibrary(value));
+  if (odd) throw new Error(`${what} are schemas, but for "${odd[0]}"`);
+  return true;
+}
+
+/** JSON Schema has no functions: what has some is something else. */
+function mustBeJson(schema, what) {
+  const odd = Object.entries(schema).find(([, value]) => typeof value === 'function');
+  if (odd) throw new Error(`${what} is no JSON Schema: "${odd[0]}" is a function`);
 }
 
 /** JSON Schema as a library offers it, as far as it does. */
@@ -93,9 +102,9 @@ export function understand(schema, what, { isInput = true, json, isRootObject = 
     return { json: shaped(found), validate: (value) => validateWith(schema, value) };
   }
   if (!isObject(schema)) throw new Error(`${what} is not a schema, but of the type ${typeof schema}`);
-  if (isShape(schema)) return ofShape(schema, shaped, isInput);
+  if (isShape(schema, what)) return ofShape(schema, shaped, isInput);
+  mustBeJson(schema, what);
   const found = shaped(schema);
-  JSON.stringify(found);
   const validate = (value) => {
     const whole = withDefaults(found, value);
     const problem = check(found, whole);
