@@ -24,7 +24,10 @@ const builtins = new Map();
 const modules = new Map();
 
 function names(list) {
-  return list.split(',').map((name) => name.trim()).filter(Boolean);
+  return list
+    .split(',')
+    .map((name) => name.trim())
+    .filter(Boolean);
 }
 
 /** `a as b` as a property of a pattern. */
@@ -62,16 +65,20 @@ function add(path) {
     names(list).forEach((name) => passedOn.push([name, fromOther(specifier)]));
     return '';
   });
-  body = body.replace(/^import (?:(\w+)|\{([^}]*)\}) from '(node:[^']*)';\n/gm, (_, whole, list, specifier) => {
-    const known = builtins.get(specifier) ?? new Set();
-    if (whole) known.add(`default as ${whole}`);
-    else names(list).forEach((name) => known.add(name));
-    builtins.set(specifier, known);
-    return '';
-  });
-  body = body.replace(/^import \{([^}]*)\} from '(\.[^']*)';\n/gm, (_, list, specifier) => (
-    `const { ${names(list).map(renamed).join(', ')} } = ${fromOther(specifier)};\n`
-  ));
+  body = body.replace(
+    /^import (?:(\w+)|\{([^}]*)\}) from '(node:[^']*)';\n/gm,
+    (_, whole, list, specifier) => {
+      const known = builtins.get(specifier) ?? new Set();
+      if (whole) known.add(`default as ${whole}`);
+      else names(list).forEach((name) => known.add(name));
+      builtins.set(specifier, known);
+      return '';
+    },
+  );
+  body = body.replace(
+    /^import \{([^}]*)\} from '(\.[^']*)';\n/gm,
+    (_, list, specifier) => `const { ${names(list).map(renamed).join(', ')} } = ${fromOther(specifier)};\n`,
+  );
   body = body.replace(/^import '(\.[^']*)';\n/gm, (_, specifier) => {
     fromOther(specifier);
     return '';
@@ -98,7 +105,8 @@ function together() {
   for (const [specifier, known] of builtins) {
     for (const name of known) {
       const local = name.split(' as ').at(-1);
-      if (seen.has(local)) throw new Error(`${local} is imported from ${seen.get(local)} and from ${specifier}`);
+      if (seen.has(local))
+        throw new Error(`${local} is imported from ${seen.get(local)} and from ${specifier}`);
       seen.set(local, specifier);
     }
     parts.push(`import { ${[...known].join(', ')} } from '${specifier}';\n`);

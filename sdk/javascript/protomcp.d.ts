@@ -15,7 +15,11 @@ export type JsonSchema = { readonly [keyword: string]: unknown };
 
 /** A schema of a library that follows Standard Schema: zod (3.24 and 4), valibot, arktype, … */
 export interface StandardSchema {
-  readonly '~standard': { readonly version: number; readonly vendor: string; readonly validate: (value: any) => any };
+  readonly '~standard': {
+    readonly version: number;
+    readonly vendor: string;
+    readonly validate: (value: any) => any;
+  };
 }
 
 /** A schema of zod 3 before it followed Standard Schema. */
@@ -31,10 +35,14 @@ export type Schema = LibrarySchema | { readonly [name: string]: LibrarySchema } 
 
 /** What comes out of a schema: what a handler gets. */
 export type OutputOf<S> = S extends { readonly '~standard': { readonly types?: infer T } }
-  ? NonNullable<T> extends { readonly output: infer Output } ? Output : any
-  : S extends { readonly _output: infer Output } ? Output
-  : S extends { readonly [name: string]: LibrarySchema } ? { [Name in keyof S]: OutputOf<S[Name]> }
-  : any;
+  ? NonNullable<T> extends { readonly output: infer Output }
+    ? Output
+    : any
+  : S extends { readonly _output: infer Output }
+    ? Output
+    : S extends { readonly [name: string]: LibrarySchema }
+      ? { [Name in keyof S]: OutputOf<S[Name]> }
+      : any;
 
 /** A value, or a promise of it. */
 export type Awaitable<T> = T | Promise<T>;
@@ -47,9 +55,20 @@ export interface BlockExtra {
   _meta?: { [name: string]: unknown };
 }
 
-export interface TextBlock extends BlockExtra { type: 'text'; text: string }
-export interface ImageBlock extends BlockExtra { type: 'image'; data: string | Uint8Array; mimeType: string }
-export interface AudioBlock extends BlockExtra { type: 'audio'; data: string | Uint8Array; mimeType: string }
+export interface TextBlock extends BlockExtra {
+  type: 'text';
+  text: string;
+}
+export interface ImageBlock extends BlockExtra {
+  type: 'image';
+  data: string | Uint8Array;
+  mimeType: string;
+}
+export interface AudioBlock extends BlockExtra {
+  type: 'audio';
+  data: string | Uint8Array;
+  mimeType: string;
+}
 export interface ResourceLinkBlock extends BlockExtra {
   type: 'resource_link';
   uri: string;
@@ -78,7 +97,8 @@ export function audio(data: Bytes, mimeType: string, extra?: BlockExtra): AudioB
 export function resourceLink(
   uri: string,
   name?: string,
-  extra?: BlockExtra & Partial<Pick<ResourceLinkBlock, 'title' | 'description' | 'mimeType' | 'size'>> & { icons?: Json },
+  extra?: BlockExtra &
+    Partial<Pick<ResourceLinkBlock, 'title' | 'description' | 'mimeType' | 'size'>> & { icons?: Json },
 ): ResourceLinkBlock;
 /** A resource itself. */
 export function embeddedResource(
@@ -526,7 +546,8 @@ export interface ResourceContent {
   meta?: { [name: string]: unknown };
 }
 /** What reading yields: a text, bytes, an object, or several. */
-export type ResourceResult = ResourceContent | string | Uint8Array | (ResourceContent | string | Uint8Array)[] | InputRequired | object;
+export type ResourceResult =
+  ResourceContent | string | Uint8Array | (ResourceContent | string | Uint8Array)[] | InputRequired | object;
 export interface ResourceExtra {
   /** Not in the list until it is shown. */
   hidden?: boolean;
@@ -549,8 +570,14 @@ export interface ResourceTemplateOptions extends ResourceExtra {
   uriTemplate: string;
   handler: (uri: string, ctx: ToolContext) => Awaitable<ResourceResult>;
 }
-export interface ResourceDef extends ResourceOptions { name: string; description: string }
-export interface ResourceTemplateDef extends ResourceTemplateOptions { name: string; description: string }
+export interface ResourceDef extends ResourceOptions {
+  name: string;
+  description: string;
+}
+export interface ResourceTemplateDef extends ResourceTemplateOptions {
+  name: string;
+  description: string;
+}
 /** Defines a resource with a fixed URI. */
 export function resource(options: ResourceOptions): ResourceDef;
 /** Defines a family of resources; a ToolError.notFound() says that there is none of this URI. */

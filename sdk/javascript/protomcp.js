@@ -95,7 +95,8 @@ function isBlock(value) {
 }
 function asBlock(value) {
   if (!isBlock(value)) return text(value);
-  if (value.data !== undefined && typeof value.data !== 'string') return { ...value, data: base64(value.data) };
+  if (value.data !== undefined && typeof value.data !== 'string')
+    return { ...value, data: base64(value.data) };
   const blob = value.resource?.blob;
   if (blob === undefined || typeof blob === 'string') return value;
   return { ...value, resource: { ...value.resource, blob: base64(blob) } };
@@ -108,10 +109,13 @@ function toJson(value, what) {
     try {
       json = JSON.stringify(value, (_, it) => (typeof it === 'bigint' ? String(it) : it));
     } catch {
-      throw ToolError.internal(`${what} can't be written as JSON: ${error.message.split('\n')[0]}`, { cause: error });
+      throw ToolError.internal(`${what} can't be written as JSON: ${error.message.split('\n')[0]}`, {
+        cause: error,
+      });
     }
   }
-  if (json === undefined) throw ToolError.internal(`${what} can't be written as JSON: it is of the type ${typeof value}`);
+  if (json === undefined)
+    throw ToolError.internal(`${what} can't be written as JSON: it is of the type ${typeof value}`);
   return json;
 }
 return { text, image, audio, resourceLink, embeddedResource, isBlock, asBlock, toJson };
@@ -134,7 +138,9 @@ function withoutHidden(schema) {
   if (hidden.length === 0) return schema;
   const shown = { ...schema };
   if (schema.properties) {
-    shown.properties = Object.fromEntries(Object.entries(schema.properties).filter(([name]) => !hidden.includes(name)));
+    shown.properties = Object.fromEntries(
+      Object.entries(schema.properties).filter(([name]) => !hidden.includes(name)),
+    );
   }
   if (schema.required) shown.required = schema.required.filter((name) => !hidden.includes(name));
   if (shown.required?.length === 0) delete shown.required;
@@ -189,7 +195,9 @@ function tell(kind, body) {
 function ask(kind, body, request) {
   const way = request?.peer ?? peer;
   if (way) return way.ask(kind, body, request);
-  const error = new ToolError('there is no bridge: run this file with `pmcp dev FILE`', { code: 'NO_BRIDGE' });
+  const error = new ToolError('there is no bridge: run this file with `pmcp dev FILE`', {
+    code: 'NO_BRIDGE',
+  });
   return Promise.reject(error);
 }
 return { connectTo, tell, ask };
@@ -240,7 +248,9 @@ function tellAuthor(what, error, request) {
 }
 function stackOf(error) {
   const lines = String(error?.stack ?? error).split('\n');
-  return lines.filter((line) => !line.includes(OURS) && !/^\s+at .*\((?:node|native|ext):/.test(line)).join('\n');
+  return lines
+    .filter((line) => !line.includes(OURS) && !/^\s+at .*\((?:node|native|ext):/.test(line))
+    .join('\n');
 }
 return { DefinitionError, callSite, mistake, tellAuthor, stackOf };
 })();
@@ -283,7 +293,9 @@ class Registry {
     return Array.from(this.#entries.values(), (entry) => entry.definition);
   }
   shown() {
-    return [...this.#entries.values()].filter(({ isHidden }) => !isHidden).map(({ definition }) => definition);
+    return [...this.#entries.values()]
+      .filter(({ isHidden }) => !isHidden)
+      .map(({ definition }) => definition);
   }
   show(names) {
     this.#setHidden(names, false);
@@ -297,7 +309,9 @@ class Registry {
   #setHidden(names, isHidden) {
     const found = [names].flat().map((name) => this.#entries.get(name));
     const others = found.filter((entry) => entry && entry.isHidden !== isHidden);
-    others.forEach((entry) => { entry.isHidden = isHidden; });
+    others.forEach((entry) => {
+      entry.isHidden = isHidden;
+    });
     if (others.length > 0) changed(this.#noun);
   }
   get size() {
@@ -350,7 +364,10 @@ function check(schema, value, path = '') {
   if (type !== undefined && ![type].flat().some((one) => isOfType(value, one))) {
     return say(`expected ${[type].flat().join(' or ')}, received ${typeOf(value)}`);
   }
-  if (Array.isArray(schema.enum) && !schema.enum.some((one) => JSON.stringify(one) === JSON.stringify(value))) {
+  if (
+    Array.isArray(schema.enum) &&
+    !schema.enum.some((one) => JSON.stringify(one) === JSON.stringify(value))
+  ) {
     return say(`expected one of ${schema.enum.map((one) => JSON.stringify(one)).join(', ')}`);
   }
   const below = (name) => (path ? `${path}.${name}` : String(name));
@@ -381,11 +398,31 @@ function kindOf(def) {
   return kinds[name] ?? name[0].toLowerCase() + name.slice(1);
 }
 const FORMATS = {
-  url: 'uri', datetime: 'date-time', e164: undefined, guid: 'uuid', cuid: undefined, cuid2: undefined,
-  ulid: undefined, nanoid: undefined, xid: undefined, ksuid: undefined, jwt: undefined, emoji: undefined,
-  base64: undefined, base64url: undefined, regex: undefined, ip: undefined, cidr: undefined,
-  lowercase: undefined, uppercase: undefined, json_string: undefined, starts_with: undefined,
-  ends_with: undefined, includes: undefined, cidrv4: undefined, cidrv6: undefined,
+  url: 'uri',
+  datetime: 'date-time',
+  e164: undefined,
+  guid: 'uuid',
+  cuid: undefined,
+  cuid2: undefined,
+  ulid: undefined,
+  nanoid: undefined,
+  xid: undefined,
+  ksuid: undefined,
+  jwt: undefined,
+  emoji: undefined,
+  base64: undefined,
+  base64url: undefined,
+  regex: undefined,
+  ip: undefined,
+  cidr: undefined,
+  lowercase: undefined,
+  uppercase: undefined,
+  json_string: undefined,
+  starts_with: undefined,
+  ends_with: undefined,
+  includes: undefined,
+  cidrv4: undefined,
+  cidrv6: undefined,
 };
 function format(name) {
   if (typeof name !== 'string') return undefined;
@@ -395,7 +432,9 @@ function enumValues(def) {
   const entries = def.entries ?? def.values;
   if (Array.isArray(entries)) return entries;
   const numbers = Object.values(entries).filter((value) => typeof value === 'number');
-  return Object.entries(entries).filter(([key]) => !numbers.includes(Number(key))).map(([, value]) => value);
+  return Object.entries(entries)
+    .filter(([key]) => !numbers.includes(Number(key)))
+    .map(([, value]) => value);
 }
 function oneOfValues(values) {
   const types = [...new Set(values.map((value) => (value === null ? 'null' : typeof value)))];
@@ -410,14 +449,31 @@ function checks3(kind, def) {
   for (const { kind: check, value, inclusive, regex } of def.checks ?? []) {
     const isText = kind === 'string';
     switch (check) {
-      case 'min': schema[isText ? 'minLength' : inclusive ? 'minimum' : 'exclusiveMinimum'] = value; break;
-      case 'max': schema[isText ? 'maxLength' : inclusive ? 'maximum' : 'exclusiveMaximum'] = value; break;
-      case 'length': Object.assign(schema, { minLength: value, maxLength: value }); break;
-      case 'int': schema.type = 'integer'; break;
-      case 'multipleOf': schema.multipleOf = value; break;
-      case 'regex': schema.pattern = regex.source; break;
-      case 'trim': case 'toLowerCase': case 'toUpperCase': case 'finite': break;
-      default: schema.format = format(check);
+      case 'min':
+        schema[isText ? 'minLength' : inclusive ? 'minimum' : 'exclusiveMinimum'] = value;
+        break;
+      case 'max':
+        schema[isText ? 'maxLength' : inclusive ? 'maximum' : 'exclusiveMaximum'] = value;
+        break;
+      case 'length':
+        Object.assign(schema, { minLength: value, maxLength: value });
+        break;
+      case 'int':
+        schema.type = 'integer';
+        break;
+      case 'multipleOf':
+        schema.multipleOf = value;
+        break;
+      case 'regex':
+        schema.pattern = regex.source;
+        break;
+      case 'trim':
+      case 'toLowerCase':
+      case 'toUpperCase':
+      case 'finite':
+        break;
+      default:
+        schema.format = format(check);
     }
   }
   if (kind === 'array') {
@@ -432,14 +488,29 @@ function checks4(kind, def) {
   for (const { check, value, inclusive, format: name, minimum, maximum, length, pattern } of all) {
     const isText = kind === 'string';
     switch (check) {
-      case 'number_format': if (/int/.test(name)) schema.type = 'integer'; break;
-      case 'greater_than': schema[inclusive ? 'minimum' : 'exclusiveMinimum'] = value; break;
-      case 'less_than': schema[inclusive ? 'maximum' : 'exclusiveMaximum'] = value; break;
-      case 'multiple_of': schema.multipleOf = value; break;
-      case 'min_length': schema[isText ? 'minLength' : 'minItems'] = minimum; break;
-      case 'max_length': schema[isText ? 'maxLength' : 'maxItems'] = maximum; break;
+      case 'number_format':
+        if (/int/.test(name)) schema.type = 'integer';
+        break;
+      case 'greater_than':
+        schema[inclusive ? 'minimum' : 'exclusiveMinimum'] = value;
+        break;
+      case 'less_than':
+        schema[inclusive ? 'maximum' : 'exclusiveMaximum'] = value;
+        break;
+      case 'multiple_of':
+        schema.multipleOf = value;
+        break;
+      case 'min_length':
+        schema[isText ? 'minLength' : 'minItems'] = minimum;
+        break;
+      case 'max_length':
+        schema[isText ? 'maxLength' : 'maxItems'] = maximum;
+        break;
       case 'length_equals':
-        Object.assign(schema, isText ? { minLength: length, maxLength: length } : { minItems: length, maxItems: length });
+        Object.assign(
+          schema,
+          isText ? { minLength: length, maxLength: length } : { minItems: length, maxItems: length },
+        );
         break;
       case 'string_format':
         if (name === 'regex') schema.pattern = pattern?.source;
@@ -490,24 +561,47 @@ class Converter {
     const checks = () => withoutUndefined(internals ? checks4(kind, def) : checks3(kind, def));
     const inner = () => this.#convert(def.innerType);
     switch (kind) {
-      case 'string': return { type: 'string', ...checks() };
-      case 'number': return { type: 'number', ...checks() };
-      case 'int': return { type: 'integer' };
-      case 'nan': return { type: 'number' };
-      case 'bigint': return { type: 'integer' };
-      case 'boolean': return { type: 'boolean' };
-      case 'null': return { type: 'null' };
-      case 'date': return { type: 'string', format: 'date-time' };
-      case 'any': case 'unknown': case 'undefined': case 'void': case 'custom': case 'symbol': case 'transform':
+      case 'string':
+        return { type: 'string', ...checks() };
+      case 'number':
+        return { type: 'number', ...checks() };
+      case 'int':
+        return { type: 'integer' };
+      case 'nan':
+        return { type: 'number' };
+      case 'bigint':
+        return { type: 'integer' };
+      case 'boolean':
+        return { type: 'boolean' };
+      case 'null':
+        return { type: 'null' };
+      case 'date':
+        return { type: 'string', format: 'date-time' };
+      case 'any':
+      case 'unknown':
+      case 'undefined':
+      case 'void':
+      case 'custom':
+      case 'symbol':
+      case 'transform':
         return {};
-      case 'never': return { not: {} };
-      case 'literal': return oneOfValues(def.values ?? [def.value]);
-      case 'enum': case 'nativeEnum': return oneOfValues(enumValues(def));
-      case 'array': return { type: 'array', items: this.#convert(def.element ?? def.type), ...checks() };
-      case 'set': return { type: 'array', uniqueItems: true, items: this.#convert(def.valueType) };
-      case 'tuple': return this.#tuple(def);
-      case 'object': return this.#object(def);
-      case 'record': case 'map': {
+      case 'never':
+        return { not: {} };
+      case 'literal':
+        return oneOfValues(def.values ?? [def.value]);
+      case 'enum':
+      case 'nativeEnum':
+        return oneOfValues(enumValues(def));
+      case 'array':
+        return { type: 'array', items: this.#convert(def.element ?? def.type), ...checks() };
+      case 'set':
+        return { type: 'array', uniqueItems: true, items: this.#convert(def.valueType) };
+      case 'tuple':
+        return this.#tuple(def);
+      case 'object':
+        return this.#object(def);
+      case 'record':
+      case 'map': {
         const names = withoutUndefined(this.#convert(def.keyType));
         const isPlain = names.type === 'string' && Object.keys(names).length === 1;
         return {
@@ -516,25 +610,40 @@ class Converter {
           additionalProperties: this.#convert(def.valueType),
         };
       }
-      case 'union': return anyOf([...def.options.values()].map((option) => this.#convert(option)));
-      case 'intersection': return { allOf: [this.#convert(def.left), this.#convert(def.right)] };
-      case 'nullable': return orNull(inner());
-      case 'default': case 'prefault': {
+      case 'union':
+        return anyOf([...def.options.values()].map((option) => this.#convert(option)));
+      case 'intersection':
+        return { allOf: [this.#convert(def.left), this.#convert(def.right)] };
+      case 'nullable':
+        return orNull(inner());
+      case 'default':
+      case 'prefault': {
         const value = typeof def.defaultValue === 'function' ? def.defaultValue() : def.defaultValue;
         return { ...inner(), default: value };
       }
-      case 'optional': case 'nonoptional': case 'readonly': case 'catch': case 'success': return inner();
-      case 'promise': return this.#convert(def.innerType ?? def.type);
-      case 'branded': return this.#convert(def.type);
-      case 'effects': return this.#convert(def.schema);
-      case 'lazy': return this.#convert(def.getter());
+      case 'optional':
+      case 'nonoptional':
+      case 'readonly':
+      case 'catch':
+      case 'success':
+        return inner();
+      case 'promise':
+        return this.#convert(def.innerType ?? def.type);
+      case 'branded':
+        return this.#convert(def.type);
+      case 'effects':
+        return this.#convert(def.schema);
+      case 'lazy':
+        return this.#convert(def.getter());
       case 'pipe': {
         const isHidden = (side) => kindOf(side._zod?.def ?? side._def) === 'transform';
         if (this.#isInput) return this.#convert(isHidden(def.in) ? def.out : def.in);
         return this.#convert(isHidden(def.out) ? def.in : def.out);
       }
-      case 'template_literal': return { type: 'string', pattern: internals.pattern?.source };
-      default: throw new Error(`the kind "${kind}" of a zod schema has no JSON Schema`);
+      case 'template_literal':
+        return { type: 'string', pattern: internals.pattern?.source };
+      default:
+        throw new Error(`the kind "${kind}" of a zod schema has no JSON Schema`);
     }
   }
   #tuple(def) {
@@ -589,16 +698,24 @@ function tidy(json) {
   if (typeof json !== 'object' || json === null) return json;
   const isUseful = ([key, value]) => {
     switch (key) {
-      case 'pattern': return typeof json.format !== 'string';
-      case 'minimum': case 'maximum': return Math.abs(value) !== Number.MAX_SAFE_INTEGER;
-      case 'propertyNames': return JSON.stringify(value) !== '{"type":"string"}';
-      default: return true;
+      case 'pattern':
+        return typeof json.format !== 'string';
+      case 'minimum':
+      case 'maximum':
+        return Math.abs(value) !== Number.MAX_SAFE_INTEGER;
+      case 'propertyNames':
+        return JSON.stringify(value) !== '{"type":"string"}';
+      default:
+        return true;
     }
   };
   const tidied = ([key, value]) => {
     if (['default', 'const', 'enum', 'examples'].includes(key)) return [key, value];
     const isMap = key === 'properties' || key === '$defs';
-    return [key, isMap ? Object.fromEntries(Object.entries(value).map(([name, it]) => [name, tidy(it)])) : tidy(value)];
+    return [
+      key,
+      isMap ? Object.fromEntries(Object.entries(value).map(([name, it]) => [name, tidy(it)])) : tidy(value),
+    ];
   };
   return Object.fromEntries(Object.entries(json).filter(isUseful).map(tidied));
 }
@@ -741,7 +858,7 @@ function json(value, what) {
   return value === undefined ? '' : toJson(value, what);
 }
 function samplingToWire(question) {
-  const given = typeof question === 'string' ? { messages: question } : question ?? {};
+  const given = typeof question === 'string' ? { messages: question } : (question ?? {});
   const { messages = [], systemPrompt, maxTokens, modelPreferences, ...extra } = given;
   const list = [messages].flat().map((message) => {
     if (typeof message === 'string') return { role: 'user', content: asBlock(message) };
@@ -765,11 +882,12 @@ function sampledFromWire(answer) {
     content = answer.content_json;
   }
   const blocks = [content ?? []].flat();
-  const text = blocks.map((block) => (typeof block === 'string' ? block : block?.text ?? '')).join('');
+  const text = blocks.map((block) => (typeof block === 'string' ? block : (block?.text ?? ''))).join('');
   return { role: answer.role, content, text, model: answer.model, stopReason: answer.stop_reason };
 }
 function elicitationToWire(question, given) {
-  const { message, schema, url } = typeof question === 'string' ? { message: question, schema: given } : question;
+  const { message, schema, url } =
+    typeof question === 'string' ? { message: question, schema: given } : question;
   const body = { message: String(message ?? ''), mode: url ? 'url' : 'form', url: String(url ?? '') };
   if (url) return { body };
   const form = understand(schema, 'the schema of a question');
@@ -791,7 +909,8 @@ async function elicitedFromWire(answer, validate) {
       throw new ToolError('what was filled in is not JSON', { code: 'INVALID' });
     }
     const checked = await validate?.(content);
-    if (checked?.problem) throw new ToolError(`what was filled in does not fit: ${checked.problem}`, { code: 'INVALID' });
+    if (checked?.problem)
+      throw new ToolError(`what was filled in does not fit: ${checked.problem}`, { code: 'INVALID' });
     content = checked?.value ?? content;
   }
   return { action, accepted, content };
@@ -954,9 +1073,8 @@ const toolManager = {
   setAllowed: (toolNames) => change('set_allowed', names(toolNames)),
   setBlocked: (toolNames) => change('set_blocked', names(toolNames)),
   getActiveTools: () => change('get_active_tools', {}),
-  batch: ({ enable = [], disable = [], allow = [], block = [] } = {}) => (
-    change('batch', { enable, disable, allow, block })
-  ),
+  batch: ({ enable = [], disable = [], allow = [], block = [] } = {}) =>
+    change('batch', { enable, disable, allow, block }),
 };
 return { toolManager };
 })();
@@ -1023,7 +1141,8 @@ hooks.restore = (bytes) => {
     }
     const json = bytes.toString();
     const found = JSON.parse(json);
-    if (typeof found !== 'object' || found === null || Array.isArray(found)) throw new Error('it is no object');
+    if (typeof found !== 'object' || found === null || Array.isArray(found))
+      throw new Error('it is no object');
     state = found;
     saved = json;
   } catch (error) {
@@ -1206,7 +1325,10 @@ function fromToolResult(result) {
   const blocks = [result.content ?? []].flat().map(asBlock);
   let structured = result.structuredContent;
   if (typeof result.result === 'object' && result.result !== null) structured ??= result.result;
-  else if (String(result.result) !== '' || (blocks.length === 0 && structured === undefined && !result.isError)) {
+  else if (
+    String(result.result) !== '' ||
+    (blocks.length === 0 && structured === undefined && !result.isError)
+  ) {
     blocks.unshift(text(result.result));
   }
   return {
@@ -1227,17 +1349,25 @@ function resultToWire(value, outputType) {
   if (value instanceof InputRequired) return ['input_required', value.toWire()];
   if (value instanceof Error) throw value;
   switch (typeof value) {
-    case 'undefined': return { result_json: '[]' };
-    case 'string': return blocks([text(value)]);
-    case 'number': case 'boolean': case 'bigint':
+    case 'undefined':
+      return { result_json: '[]' };
+    case 'string':
+      return blocks([text(value)]);
+    case 'number':
+    case 'boolean':
+    case 'bigint':
       return outputType ? { structured_content_json: toJson(value, 'the result') } : blocks([text(value)]);
-    case 'object': break;
-    default: throw ToolError.internal(`the handler returned a ${typeof value}, which is no result`);
+    case 'object':
+      break;
+    default:
+      throw ToolError.internal(`the handler returned a ${typeof value}, which is no result`);
   }
   if (value === null) return { result_json: '[]' };
   if (isBlock(value)) return blocks([value]);
   if (ArrayBuffer.isView(value) || value instanceof ArrayBuffer) {
-    throw ToolError.internal('the handler returned bytes: say what they are with image(bytes, mimeType) or audio(…)');
+    throw ToolError.internal(
+      'the handler returned bytes: say what they are with image(bytes, mimeType) or audio(…)',
+    );
   }
   if (Array.isArray(value)) {
     if (value.length > 0 && value.every(isBlock)) return blocks(value);
@@ -1338,7 +1468,10 @@ async function launch({ name, command, healthCheck, healthTimeout }) {
     return;
   }
   const { spawn } = await import('node:child_process');
-  const child = spawn(command[0], command.slice(1), { detached: true, stdio: ['ignore', 'inherit', 'inherit'] });
+  const child = spawn(command[0], command.slice(1), {
+    detached: true,
+    stdio: ['ignore', 'inherit', 'inherit'],
+  });
   const failed = new Promise((resolve) => {
     child.on('error', (error) => {
       say(`the sidecar "${name}" can't be started: ${error.message}`);
@@ -1373,7 +1506,12 @@ function ensure(one) {
   return start;
 }
 async function startSidecars(moment) {
-  await Promise.all(sidecars.all().filter((one) => one.startOn === moment).map(ensure));
+  await Promise.all(
+    sidecars
+      .all()
+      .filter((one) => one.startOn === moment)
+      .map(ensure),
+  );
 }
 function ensureSidecars() {
   if (sidecars.size === 0) return undefined;
@@ -1445,17 +1583,20 @@ function schemaOf(schema, owner, what, options) {
   }
 }
 function handlerOf(handler, owner) {
-  if (typeof handler !== 'function') mistake(`${owner}: its handler is not a function, but ${typeof handler}`);
+  if (typeof handler !== 'function')
+    mistake(`${owner}: its handler is not a function, but ${typeof handler}`);
   return handler;
 }
 function define(options) {
   const { name, schema, output, hidden = false } = options;
   const owner = `the tool "${name}"`;
-  if (output !== undefined) options.outputSchema = schemaOf(output, owner, 'its output', { isInput: false, isRootObject: false });
+  if (output !== undefined)
+    options.outputSchema = schemaOf(output, owner, 'its output', { isInput: false, isRootObject: false });
   const annotations = { ...options.annotations };
   for (const hint of HINTS) {
     const given = options[hint];
-    if (given !== undefined && typeof given !== 'boolean') mistake(`${owner}: ${hint} is neither true nor false`);
+    if (given !== undefined && typeof given !== 'boolean')
+      mistake(`${owner}: ${hint} is neither true nor false`);
     if (given !== undefined) annotations[hint] = given;
   }
   const definition = {
@@ -1487,9 +1628,11 @@ function define(options) {
   return tools.add(name, definition);
 }
 function tool(options) {
-  if (typeof options !== 'object' || options === null) mistake('tool() takes an object: { name, description, args, handler }');
+  if (typeof options !== 'object' || options === null)
+    mistake('tool() takes an object: { name, description, args, handler }');
   const count = tools.all().filter((other) => other.internals.origin === 'tool').length;
-  const inferred = typeof options.handler === 'function' && options.handler.name !== 'handler' && options.handler.name;
+  const inferred =
+    typeof options.handler === 'function' && options.handler.name !== 'handler' && options.handler.name;
   const name = options.name || inferred || `tool_${count}`;
   const owner = `the tool "${name}"`;
   const handler = handlerOf(options.handler, owner);
@@ -1504,7 +1647,10 @@ function clearRegistry(origin = 'tool') {
   tools.clear((definition) => definition.internals.origin === origin);
 }
 function getHiddenToolNames() {
-  return tools.all().filter((definition) => definition.hidden).map((definition) => definition.name);
+  return tools
+    .all()
+    .filter((definition) => definition.hidden)
+    .map((definition) => definition.name);
 }
 function json(value, what) {
   return value === undefined ? '' : toJson(value, what);
@@ -1539,7 +1685,8 @@ async function run(definition, args, request) {
     emitTelemetry({ ...event, phase: 'progress', progress, total, message });
   });
   const begin = performance.now();
-  const ended = (phase, rest) => emitTelemetry({ ...event, phase, durationMs: performance.now() - begin, ...rest });
+  const ended = (phase, rest) =>
+    emitTelemetry({ ...event, phase, durationMs: performance.now() - begin, ...rest });
   emitTelemetry({ ...event, phase: 'start' });
   let result;
   try {
@@ -1669,7 +1816,9 @@ function suggest(given, candidates) {
   const near = candidates
     .map((candidate) => ({ candidate, far: distance(word, String(candidate).toLowerCase().slice(0, 64)) }))
     .sort((one, other) => one.far - other.far);
-  return near.length > 0 && near[0].far <= Math.floor(word.length / 2) + 1 ? String(near[0].candidate) : undefined;
+  return near.length > 0 && near[0].far <= Math.floor(word.length / 2) + 1
+    ? String(near[0].candidate)
+    : undefined;
 }
 return { suggest };
 })();
@@ -1681,7 +1830,9 @@ function refused(errorCode, message, suggestion) {
   return new ToolResult({ isError: true, result, errorCode, message, suggestion });
 }
 function brokenRule({ requires = [], enumFields = {} }, args) {
-  const missing = requires.find((name) => args[name] === undefined || args[name] === null || args[name] === '');
+  const missing = requires.find(
+    (name) => args[name] === undefined || args[name] === null || args[name] === '',
+  );
   if (missing) return refused('MISSING_REQUIRED', `The field "${missing}" is required.`);
   for (const [name, valid] of Object.entries(enumFields)) {
     const value = args[name];
@@ -1698,7 +1849,9 @@ function brokenCrossRule({ crossRules = [] }, args) {
   return broken && refused('CROSS_PARAM_VIOLATION', broken.message);
 }
 function hintsFor({ hints = {} }, args) {
-  return Object.values(hints).filter((hint) => hint.condition(args)).map((hint) => hint.message);
+  return Object.values(hints)
+    .filter((hint) => hint.condition(args))
+    .map((hint) => hint.message);
 }
 function withRules({ requires = [], enumFields = {} }, schema) {
   const properties = { ...schema.properties };
@@ -1730,7 +1883,12 @@ function advised(result, advice) {
     return new ToolResult({ ...result, result: result.result ? `${result.result}\n\n${note}` : note });
   }
   if (typeof result === 'string') return `${result}\n\n${note}`;
-  if (typeof result === 'object' && result !== null && !Array.isArray(result) && !(result instanceof ToolResult)) {
+  if (
+    typeof result === 'object' &&
+    result !== null &&
+    !Array.isArray(result) &&
+    !(result instanceof ToolResult)
+  ) {
     return new ToolResult({ structuredContent: result, content: [text(JSON.stringify(result)), text(note)] });
   }
   return result;
@@ -1754,12 +1912,14 @@ function toolGroup(options) {
   if (strategy !== 'union' && strategy !== 'separate') {
     mistake(`${owner}: its strategy is "${strategy}", not "union" or "separate"`);
   }
-  const made = new Map(Object.entries(actions).map(([key, given]) => {
-    const whose = `the action "${key}" of ${owner}`;
-    const handler = handlerOf(given?.handler, whose);
-    const schema = schemaOf(given.args, whose, 'its args', { json: given.inputSchema });
-    return [key, { options: given, handler, schema: { ...schema, json: withRules(given, schema.json) } }];
-  }));
+  const made = new Map(
+    Object.entries(actions).map(([key, given]) => {
+      const whose = `the action "${key}" of ${owner}`;
+      const handler = handlerOf(given?.handler, whose);
+      const schema = schemaOf(given.args, whose, 'its args', { json: given.inputSchema });
+      return [key, { options: given, handler, schema: { ...schema, json: withRules(given, schema.json) } }];
+    }),
+  );
   const group = { name, description, actions, strategy };
   if (strategy === 'separate') defineSeparately(group, made);
   else defineUnion(options, group, made);
@@ -1768,7 +1928,18 @@ function toolGroup(options) {
 }
 function defineSeparately(group, made) {
   for (const [key, one] of made) {
-    const { description, output, title, annotations, icons, meta, taskSupport, taskRequired, hidden, ...rest } = one.options;
+    const {
+      description,
+      output,
+      title,
+      annotations,
+      icons,
+      meta,
+      taskSupport,
+      taskRequired,
+      hidden,
+      ...rest
+    } = one.options;
     const { readOnlyHint, destructiveHint, idempotentHint, openWorldHint } = rest;
     const invoke = (args, ctx) => runAction(one, args, ctx);
     define({
@@ -1787,20 +1958,28 @@ function defineSeparately(group, made) {
 function defineUnion(options, group, made) {
   const keys = [...made.keys()];
   const $defs = {};
-  const oneOf = [...made].map(([key, { schema, options: { description } }]) => {
-    const moved = JSON.stringify(schema.json)
-      .replaceAll('"$ref":"#/$defs/', `"$ref":"#/$defs/${key}.`)
-      .replaceAll('"$ref":"#"', `"$ref":"#/$defs/${key}"`);
-    const { $defs: own = {}, ...json } = JSON.parse(moved);
-    for (const [name, definition] of Object.entries(own)) $defs[`${key}.${name}`] = definition;
-    if (moved.includes(`"#/$defs/${key}"`)) $defs[key] = json;
-    return {
-      ...(description ? { description } : {}),
-      ...json,
-      properties: { action: { const: key }, ...json.properties },
-      required: ['action', ...(json.required ?? [])],
-    };
-  });
+  const oneOf = [...made].map(
+    ([
+      key,
+      {
+        schema,
+        options: { description },
+      },
+    ]) => {
+      const moved = JSON.stringify(schema.json)
+        .replaceAll('"$ref":"#/$defs/', `"$ref":"#/$defs/${key}.`)
+        .replaceAll('"$ref":"#"', `"$ref":"#/$defs/${key}"`);
+      const { $defs: own = {}, ...json } = JSON.parse(moved);
+      for (const [name, definition] of Object.entries(own)) $defs[`${key}.${name}`] = definition;
+      if (moved.includes(`"#/$defs/${key}"`)) $defs[key] = json;
+      return {
+        ...(description ? { description } : {}),
+        ...json,
+        properties: { action: { const: key }, ...json.properties },
+        required: ['action', ...(json.required ?? [])],
+      };
+    },
+  );
   const json = {
     type: 'object',
     properties: { action: { type: 'string', enum: keys } },
@@ -1874,7 +2053,7 @@ let turn = Promise.resolve();
 class StepResult {
   constructor(result = '', next = undefined) {
     const isObject = typeof result === 'object' && result !== null;
-    this.result = isObject ? result.result ?? '' : result;
+    this.result = isObject ? (result.result ?? '') : result;
     this.next = isObject ? result.next : next;
   }
 }
@@ -1890,8 +2069,11 @@ function wrongGraph({ steps }) {
   if (initial.length > 1) return `it has several initial steps: ${initial.map((one) => one.name).join(', ')}`;
   for (const { name, next, terminal, onError = {} } of steps) {
     if (terminal && next !== undefined) return `the step "${name}" is terminal, but has a next one`;
-    if (!terminal && !next?.length) return `the step "${name}" is a dead end: it has no next one and is not terminal`;
-    const unknown = [...(next ?? []), ...Object.values(onError)].find((one) => !steps.some((other) => other.name === one));
+    if (!terminal && !next?.length)
+      return `the step "${name}" is a dead end: it has no next one and is not terminal`;
+    const unknown = [...(next ?? []), ...Object.values(onError)].find(
+      (one) => !steps.some((other) => other.name === one),
+    );
     if (unknown) return `the step "${name}" leads to "${unknown}", which does not exist`;
   }
   return undefined;
@@ -1930,18 +2112,27 @@ function targetOf(error, onError = {}) {
   const words = [error?.message, error?.name, error?.code].map(String);
   return Object.entries(onError).find(([part]) => words.some((word) => word.includes(part)))?.[1];
 }
+function isBeginning(workflow, one) {
+  return one.initial && !(active?.workflow === workflow && active.next.includes(one.name));
+}
+function notNow(workflow, one) {
+  const named = (name) => `${workflow.name}.${name}`;
+  if (isBeginning(workflow, one)) {
+    const other = active?.workflow.name;
+    return other && failure(`The workflow "${other}" is running; it has to end first.`, 'WORKFLOW_RUNNING');
+  }
+  if (active?.workflow !== workflow) {
+    const first = named(workflow.steps.find(({ initial }) => initial).name);
+    return failure(`The workflow "${workflow.name}" is not running. It begins with ${first}.`, 'NO_WORKFLOW');
+  }
+  if (active.next.includes(one.name)) return undefined;
+  const available = active.next.map(named).join(', ');
+  return failure(`The step "${one.name}" can't come now. Available: ${available}.`, 'WRONG_STEP');
+}
 async function take(workflow, one, args, ctx) {
-  const begins = one.initial && !(active?.workflow === workflow && active.next.includes(one.name));
-  if (begins && active) {
-    return failure(`The workflow "${active.workflow.name}" is running; it has to end first.`, 'WORKFLOW_RUNNING');
-  }
-  if (!begins && active?.workflow !== workflow) {
-    return failure(`The workflow "${workflow.name}" is not running. It begins with ${workflow.name}.${workflow.steps.find((other) => other.initial).name}.`, 'NO_WORKFLOW');
-  }
-  if (!begins && !active.next.includes(one.name)) {
-    const available = active.next.map((name) => `${workflow.name}.${name}`).join(', ');
-    return failure(`The step "${one.name}" can't come now. Available: ${available}.`, 'WRONG_STEP');
-  }
+  const refused = notNow(workflow, one);
+  if (refused) return refused;
+  const begins = isBeginning(workflow, one);
   const broken = brokenRule(one, args);
   if (broken) return broken;
   const whole = await prepare(one.schema, args);
@@ -1969,17 +2160,22 @@ async function take(workflow, one, args, ctx) {
   return conclude(workflow, one, answer, begins);
 }
 async function conclude(workflow, one, answer, begins) {
-  const result = answer instanceof StepResult ? answer : new StepResult(typeof answer === 'string' ? answer : '');
+  const result =
+    answer instanceof StepResult ? answer : new StepResult(typeof answer === 'string' ? answer : '');
   const narrowed = result.next === undefined ? undefined : [result.next].flat();
   const undeclared = narrowed?.find((name) => !one.next?.includes(name));
   if (undeclared !== undefined || narrowed?.length === 0) {
     if (begins) active = undefined;
     const what = undeclared === undefined ? 'no next step' : `the next step "${undeclared}"`;
-    return failure(`The step "${one.name}" returned ${what}; declared are: ${(one.next ?? []).join(', ') || 'none'}.`, 'INVALID_NEXT');
+    return failure(
+      `The step "${one.name}" returned ${what}; declared are: ${(one.next ?? []).join(', ') || 'none'}.`,
+      'INVALID_NEXT',
+    );
   }
   active.history.push({ step: one.name, result });
   const words = String(result.result ?? '');
-  const passed = answer instanceof StepResult || typeof answer === 'string' || answer === undefined ? undefined : answer;
+  const passed =
+    answer instanceof StepResult || typeof answer === 'string' || answer === undefined ? undefined : answer;
   if (one.terminal) {
     const { history } = active;
     await leave();
@@ -1988,10 +2184,14 @@ async function conclude(workflow, one, answer, begins) {
   }
   const next = narrowed ?? one.next;
   await advance(workflow, next);
-  return passed ?? new ToolResult({ result: words || `Next: ${next.map((name) => `${workflow.name}.${name}`).join(', ')}` });
+  return (
+    passed ??
+    new ToolResult({ result: words || `Next: ${next.map((name) => `${workflow.name}.${name}`).join(', ')}` })
+  );
 }
 async function cancel(workflow) {
-  if (active?.workflow !== workflow) return failure(`The workflow "${workflow.name}" is not running.`, 'NO_WORKFLOW');
+  if (active?.workflow !== workflow)
+    return failure(`The workflow "${workflow.name}" is not running.`, 'NO_WORKFLOW');
   if (!mayCancel(workflow, active.next)) {
     return failure(`The workflow "${workflow.name}" can't be cancelled now.`, 'NO_CANCEL');
   }
@@ -2023,7 +2223,8 @@ function workflow(options) {
   const wrong = wrongGraph(made);
   if (wrong) mistake(`${owner}: ${wrong}`);
   for (const one of list) {
-    const { title, annotations, icons, meta, readOnlyHint, destructiveHint, idempotentHint, openWorldHint } = one;
+    const { title, annotations, icons, meta, readOnlyHint, destructiveHint, idempotentHint, openWorldHint } =
+      one;
     const invoke = (args, ctx) => inTurn(() => take(made, one, args, ctx));
     define({
       name: `${name}.${one.name}`,
@@ -2094,7 +2295,9 @@ async function discoverHandlers() {
     clearGroupRegistry();
     clearWorkflowRegistry();
   }
-  const files = readdirSync(folder).filter((name) => SOURCE.test(name) && !TYPES.test(name) && !name.startsWith('_'));
+  const files = readdirSync(folder).filter(
+    (name) => SOURCE.test(name) && !TYPES.test(name) && !name.startsWith('_'),
+  );
   for (const name of files.sort()) {
     const path = resolve(folder, name);
     if (statSync(path).isFile()) {
@@ -2118,7 +2321,8 @@ const registered = new Registry('middleware');
 function middleware(name, priority, handler) {
   const owner = `the middleware "${name}"`;
   handlerOf(handler, owner);
-  if (!Number.isInteger(priority) || Math.abs(priority) >= 2 ** 31) mistake(`${owner}: its priority is no whole number`);
+  if (!Number.isInteger(priority) || Math.abs(priority) >= 2 ** 31)
+    mistake(`${owner}: its priority is no whole number`);
   registered.add(name, { name, priority, handler });
 }
 function getRegisteredMiddleware() {
@@ -2187,7 +2391,10 @@ function messageToWire(message) {
   const { role = 'user', content } = message;
   return [content].flat().map((block) => ({
     role: String(role),
-    content_json: toJson(typeof block === 'object' && block !== null ? asBlock(block) : text(block ?? ''), 'the prompt'),
+    content_json: toJson(
+      typeof block === 'object' && block !== null ? asBlock(block) : text(block ?? ''),
+      'the prompt',
+    ),
   }));
 }
 serve('get_prompt_request', {
@@ -2299,8 +2506,12 @@ function resource(options) {
 }
 function resourceTemplate(options) {
   const { uriTemplate } = options ?? {};
-  if (typeof uriTemplate !== 'string' || uriTemplate === '') mistake('a resource template needs a uriTemplate');
-  const definition = { uriTemplate, ...common(options, uriTemplate, `the resource template "${uriTemplate}"`) };
+  if (typeof uriTemplate !== 'string' || uriTemplate === '')
+    mistake('a resource template needs a uriTemplate');
+  const definition = {
+    uriTemplate,
+    ...common(options, uriTemplate, `the resource template "${uriTemplate}"`),
+  };
   try {
     Object.defineProperty(definition, 'match', { value: compileTemplate(uriTemplate) });
   } catch (error) {
@@ -2337,9 +2548,11 @@ function contentToWire(part, uri, mimeType) {
   let content = part;
   if (isBytes) content = { blob: part };
   else if (typeof part !== 'object' || part === null) content = { text: String(part) };
-  else if (part.text === undefined && part.blob === undefined) content = { text: toJson(part, 'the resource') };
+  else if (part.text === undefined && part.blob === undefined)
+    content = { text: toJson(part, 'the resource') };
   const { blob } = content;
-  const bytes = (it) => (ArrayBuffer.isView(it) ? Buffer.from(it.buffer, it.byteOffset, it.byteLength) : Buffer.from(it));
+  const bytes = (it) =>
+    ArrayBuffer.isView(it) ? Buffer.from(it.buffer, it.byteOffset, it.byteLength) : Buffer.from(it);
   return {
     uri: String(content.uri ?? uri),
     mime_type: String(content.mimeType ?? mimeType ?? ''),
@@ -2383,13 +2596,17 @@ const listFailed = (error) => {
 serve('list_resources_request', {
   answer: 'resource_list_response',
   work: () => ({
-    resources: resources.shown().map((it) => ({ uri: it.uri, size: Math.trunc(Number(it.size ?? 0)) || 0, ...extras(it) })),
+    resources: resources
+      .shown()
+      .map((it) => ({ uri: it.uri, size: Math.trunc(Number(it.size ?? 0)) || 0, ...extras(it) })),
   }),
   failed: listFailed,
 });
 serve('list_resource_templates_request', {
   answer: 'resource_template_list_response',
-  work: () => ({ templates: templates.shown().map((it) => ({ uri_template: it.uriTemplate, ...extras(it) })) }),
+  work: () => ({
+    templates: templates.shown().map((it) => ({ uri_template: it.uriTemplate, ...extras(it) })),
+  }),
   failed: listFailed,
 });
 return { resource, resourceTemplate, getRegisteredResources, getRegisteredResourceTemplates, clearResourceRegistry };
@@ -2578,10 +2795,17 @@ function writeValue(field, value) {
     writeVarint(out.length - at - end);
   } else {
     switch (field.type) {
-      case 's': writeString(value); break;
-      case 'b': writeBytes(value); break;
-      case 'f': writeVarint(1); break;
-      default: writeInt64(value);
+      case 's':
+        writeString(value);
+        break;
+      case 'b':
+        writeBytes(value);
+        break;
+      case 'f':
+        writeVarint(1);
+        break;
+      default:
+        writeInt64(value);
     }
   }
   writeVarint(field.tag);
@@ -2673,16 +2897,24 @@ function readScalar(type, end) {
   }
   const low = readVarint(end);
   switch (type) {
-    case 'f': return low !== 0 || high !== 0;
-    case 'i': return low | 0;
-    case 'u': return low;
-    default: return whole(low, type === 'I');
+    case 'f':
+      return low !== 0 || high !== 0;
+    case 'i':
+      return low | 0;
+    case 'u':
+      return low;
+    default:
+      return whole(low, type === 'I');
   }
 }
 function skip(number, wireType, end, depth) {
   switch (wireType) {
-    case 0: readVarint(end); break;
-    case 1: pos += 8; break;
+    case 0:
+      readVarint(end);
+      break;
+    case 1:
+      pos += 8;
+      break;
     case 2: {
       const length = readLength(end);
       pos += length;
@@ -2699,8 +2931,11 @@ function skip(number, wireType, end, depth) {
         skip(tag >>> 3, tag & 7, end, depth + 1);
       }
       break;
-    case 5: pos += 4; break;
-    default: throw new WireError(`there is no wire type ${wireType}`);
+    case 5:
+      pos += 4;
+      break;
+    default:
+      throw new WireError(`there is no wire type ${wireType}`);
   }
   if (pos > end) throw new WireError('a field is longer than its message');
 }
@@ -2880,7 +3115,8 @@ class Tasks {
   }
   #forgetOldest() {
     const kept = [...this.#tasks].filter(([, task]) => task.result);
-    const size = ({ result }) => (result.result_json ?? '').length + (result.structured_content_json ?? '').length;
+    const size = ({ result }) =>
+      (result.result_json ?? '').length + (result.structured_content_json ?? '').length;
     let total = kept.reduce((sum, [, task]) => sum + size(task), 0);
     while (kept.length > KEPT_MAX || (kept.length > 1 && total > KEPT_SIZE_MAX)) {
       const [id, task] = kept.shift();
@@ -2974,17 +3210,29 @@ class Peer {
       return;
     }
     switch (kind) {
-      case 'list_tools': this.#listTools(id); break;
-      case 'register_middleware_response': this.#registered(body); break;
+      case 'list_tools':
+        this.#listTools(id);
+        break;
+      case 'register_middleware_response':
+        this.#registered(body);
+        break;
       case 'reload': {
         const error = 'modules that are loaded stay loaded; a new process shows the changed code';
         this.send('reload_response', { success: false, error }, id);
         break;
       }
-      case 'cancel': this.#cancel(body.request_id); break;
-      case 'restore_state': hooks.restore(body.state); break;
-      case 'task_status': this.send('task_status_response', this.#tasks.status(body.task_id), id); break;
-      case 'task_result': this.#taskResult(body.task_id, id); break;
+      case 'cancel':
+        this.#cancel(body.request_id);
+        break;
+      case 'restore_state':
+        hooks.restore(body.state);
+        break;
+      case 'task_status':
+        this.send('task_status_response', this.#tasks.status(body.task_id), id);
+        break;
+      case 'task_result':
+        this.#taskResult(body.task_id, id);
+        break;
       case 'task_cancel': {
         const request = this.#tasks.requestOf(body.task_id);
         if (request) this.#cancelRequest(request);
@@ -3236,7 +3484,8 @@ const { onListChanged } = $core_registry;
 const { hooks } = $core_services;
 const EVALUATION_MAX = 10_000;
 const END_GRACE = 250;
-const BY_HAND = 'this is a tool process, it speaks only with pmcp: run it with `pmcp dev FILE` (PROTOMCP_SOCKET is not set)';
+const BY_HAND =
+  'this is a tool process, it speaks only with pmcp: run it with `pmcp dev FILE` (PROTOMCP_SOCKET is not set)';
 const MARK = Symbol.for('protomcp.loaded');
 let isTold = false;
 let life;
@@ -3325,7 +3574,8 @@ async function connect(offer) {
 }
 function start(offer) {
   if (globalThis[MARK]) {
-    say(`protomcp was loaded twice, from ${globalThis[MARK]} and from ${import.meta.url}: only the first offers its tools`);
+    const places = `${globalThis[MARK]} and ${import.meta.url}`;
+    say(`protomcp was loaded from two places, ${places}: only the first offers its tools`);
     return;
   }
   globalThis[MARK] = import.meta.url;

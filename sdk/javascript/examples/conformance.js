@@ -2,20 +2,38 @@
 // in it: `pmcp dev conformance.js`. It uses everything that a tool file can, so it is also a place
 // to look things up.
 import {
-  audio, completion, configure, embeddedResource, image, InputRequired, prompt, resource, resourceTemplate, text, tool,
-  ToolError, toolManager, ToolResult,
+  audio,
+  completion,
+  configure,
+  embeddedResource,
+  image,
+  InputRequired,
+  prompt,
+  resource,
+  resourceTemplate,
+  text,
+  tool,
+  ToolError,
+  toolManager,
+  ToolResult,
 } from 'protomcp';
 
 // Many, because a call that waits for somebody who never answers keeps its place.
 configure({ concurrency: 64 });
 
 /** The smallest picture: one black pixel. And the shortest sound: none. */
-const PNG = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4AWNgAAAAAgABc3UBGAAAAABJRU5ErkJggg==', 'base64');
+const PNG = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4AWNgAAAAAgABc3UBGAAAAABJRU5ErkJggg==',
+  'base64',
+);
 const WAV = Buffer.from('UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAIA+AAACABAAZGF0YQAAAAA=', 'base64');
 
 const object = (properties, required = []) => ({ type: 'object', properties, required });
 const string = { type: 'string' };
-const pause = (time) => new Promise((resolve) => { setTimeout(resolve, time); });
+const pause = (time) =>
+  new Promise((resolve) => {
+    setTimeout(resolve, time);
+  });
 
 // Tools that answer at once: each kind of content, errors, schemas.
 
@@ -38,11 +56,12 @@ tool({
 tool({
   name: 'test_embedded_resource',
   description: 'Answer with a resource',
-  handler: () => embeddedResource({
-    uri: 'test://embedded-resource',
-    mimeType: 'text/plain',
-    text: 'This is an embedded resource content.',
-  }),
+  handler: () =>
+    embeddedResource({
+      uri: 'test://embedded-resource',
+      mimeType: 'text/plain',
+      text: 'This is an embedded resource content.',
+    }),
 });
 tool({
   name: 'test_multiple_content_types',
@@ -60,7 +79,8 @@ tool({
 tool({
   name: 'test_error_handling',
   description: 'Fail',
-  handler: () => new ToolResult({ isError: true, result: 'This tool intentionally returns an error for testing' }),
+  handler: () =>
+    new ToolResult({ isError: true, result: 'This tool intentionally returns an error for testing' }),
 });
 tool({
   name: 'json_schema_2020_12_tool',
@@ -97,7 +117,11 @@ tool({
   name: 'test_tool_with_progress',
   description: 'Tell how far it is',
   async handler(_, ctx) {
-    for (const [progress, message] of [[0, 'Starting'], [50, 'Halfway'], [100, 'Done']]) {
+    for (const [progress, message] of [
+      [0, 'Starting'],
+      [50, 'Halfway'],
+      [100, 'Done'],
+    ]) {
       ctx.reportProgress(progress, 100, message);
       await pause(50);
     }
@@ -118,7 +142,9 @@ tool({
 tool({
   name: 'test_logging_tool',
   description: 'Log a line, for hosts that want it',
-  handler: (_, ctx) => { ctx.log.info('something', { said: true }); },
+  handler: (_, ctx) => {
+    ctx.log.info('something', { said: true });
+  },
 });
 tool({
   name: 'test_reconnection',
@@ -166,17 +192,21 @@ tool({
   name: 'test_sampling',
   description: "Have the host's model answer",
   args: object({ prompt: string }, ['prompt']),
-  handler: async (args, ctx) => `LLM response: ${(await ctx.sample({ messages: args.prompt, maxTokens: 100 })).text}`,
+  handler: async (args, ctx) =>
+    `LLM response: ${(await ctx.sample({ messages: args.prompt, maxTokens: 100 })).text}`,
 });
 tool({
   name: 'test_elicitation',
   description: "Ask the host's user",
   args: object({ message: string }, ['message']),
   async handler({ message }, ctx) {
-    const schema = object({
-      username: { type: 'string', description: "User's name" },
-      email: { type: 'string', description: "User's email address" },
-    }, ['username', 'email']);
+    const schema = object(
+      {
+        username: { type: 'string', description: "User's name" },
+        email: { type: 'string', description: "User's email address" },
+      },
+      ['username', 'email'],
+    );
     return `User response: ${told(await ctx.elicit({ message, schema }))}`;
   },
 });
@@ -188,7 +218,12 @@ tool({
       name: { type: 'string', description: "User's name", default: 'John Doe' },
       age: { type: 'integer', description: "User's age", default: 30 },
       score: { type: 'number', description: "User's score", default: 95.5 },
-      status: { type: 'string', description: "User's status", enum: ['active', 'inactive', 'pending'], default: 'active' },
+      status: {
+        type: 'string',
+        description: "User's status",
+        enum: ['active', 'inactive', 'pending'],
+        default: 'active',
+      },
       verified: { type: 'boolean', description: 'Is it true?', default: true },
     });
     return `Elicitation completed: ${told(await ctx.elicit({ message: 'Please review what is filled in', schema }))}`;
@@ -199,8 +234,11 @@ tool({
   description: 'Ask for choices of every kind',
   async handler(_, ctx) {
     const plain = ['option1', 'option2', 'option3'];
-    const titled = [['value1', 'First Option'], ['value2', 'Second Option'], ['value3', 'Third Option']]
-      .map(([value, title]) => ({ const: value, title }));
+    const titled = [
+      ['value1', 'First Option'],
+      ['value2', 'Second Option'],
+      ['value3', 'Third Option'],
+    ].map(([value, title]) => ({ const: value, title }));
     const schema = object({
       untitledSingle: { type: 'string', enum: plain },
       titledSingle: { type: 'string', oneOf: titled },
@@ -291,7 +329,11 @@ tool({
   name: 'test_input_required_result_multiple_inputs',
   description: 'Ask several things at once',
   async handler(_, { input }) {
-    const [answer, greeting, roots] = [await input.elicited('user_name'), input.sampled('greeting'), input.roots('client_roots')];
+    const [answer, greeting, roots] = [
+      await input.elicited('user_name'),
+      input.sampled('greeting'),
+      input.roots('client_roots'),
+    ];
     if (!answer || !greeting || !roots) {
       return new InputRequired()
         .elicit('user_name', 'What is your name?', nameForm)
@@ -309,7 +351,9 @@ tool({
     const first = await input.elicited('step1');
     if (first) {
       const form = object({ color: string }, ['color']);
-      return new InputRequired().elicit('step2', 'Step 2: What is your favorite color?', form).state(first.content.name);
+      return new InputRequired()
+        .elicit('step2', 'Step 2: What is your favorite color?', form)
+        .state(first.content.name);
     }
     const second = await input.elicited('step2');
     if (second) return `${input.state}: ${second.content.color}`;
@@ -379,7 +423,8 @@ tool({
   description: 'Ask two things at once',
   taskSupport: true,
   async handler(_, ctx) {
-    const ask = async (message) => (await ctx.elicit({ message, schema: object({ name: string }) })).content?.name ?? 'nobody';
+    const ask = async (message) =>
+      (await ctx.elicit({ message, schema: object({ name: string }) })).content?.name ?? 'nobody';
     return (await Promise.all([ask('Your first name?'), ask('Your second name?')])).join(' and ');
   },
 });
@@ -424,7 +469,8 @@ resourceTemplate({
   name: 'Resource Template',
   description: 'Data by id',
   mimeType: 'application/json',
-  handler: (_, { variables: { id } }) => JSON.stringify({ id, templateTest: true, data: `Data for ID: ${id}` }),
+  handler: (_, { variables: { id } }) =>
+    JSON.stringify({ id, templateTest: true, data: `Data for ID: ${id}` }),
 });
 
 prompt({
@@ -435,18 +481,25 @@ prompt({
 prompt({
   name: 'test_prompt_with_arguments',
   description: 'A prompt made from two arguments',
-  arguments: [{ name: 'arg1', required: true }, { name: 'arg2', required: true }],
+  arguments: [
+    { name: 'arg1', required: true },
+    { name: 'arg2', required: true },
+  ],
   handler: ({ arg1, arg2 }) => `Prompt with arguments: arg1='${arg1}', arg2='${arg2}'`,
 });
-completion('ref/prompt', 'test_prompt_with_arguments', 'arg1', (value) => (
-  ['paris', 'park', 'party'].filter((word) => word.startsWith(value))
-));
+completion('ref/prompt', 'test_prompt_with_arguments', 'arg1', (value) =>
+  ['paris', 'park', 'party'].filter((word) => word.startsWith(value)),
+);
 prompt({
   name: 'test_prompt_with_embedded_resource',
   description: 'A prompt with a resource in it',
   arguments: [{ name: 'resourceUri', required: true }],
   handler: ({ resourceUri }) => [
-    embeddedResource({ uri: resourceUri, mimeType: 'text/plain', text: 'Embedded resource content for testing.' }),
+    embeddedResource({
+      uri: resourceUri,
+      mimeType: 'text/plain',
+      text: 'Embedded resource content for testing.',
+    }),
     'Please process the embedded resource above.',
   ],
 });
@@ -461,7 +514,8 @@ prompt({
   async handler(_, ctx) {
     const answer = await ctx.input.elicited('user_context');
     const form = object({ context: string }, ['context']);
-    if (!answer) return new InputRequired().elicit('user_context', 'What context should the prompt use?', form);
+    if (!answer)
+      return new InputRequired().elicit('user_context', 'What context should the prompt use?', form);
     return `Answer in the context of ${answer.content.context}.`;
   },
 });

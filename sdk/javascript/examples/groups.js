@@ -37,7 +37,11 @@ toolGroup({
   actions: {
     reserve: {
       description: 'Reserve the reading room',
-      args: object({ from: { type: 'integer' }, to: { type: 'integer' }, name: text }, ['from', 'to', 'name']),
+      args: object({ from: { type: 'integer' }, to: { type: 'integer' }, name: text }, [
+        'from',
+        'to',
+        'name',
+      ]),
       crossRules: [{ condition: ({ from, to }) => from >= to, message: 'It has to begin before it ends.' }],
       handler({ from, to, name }) {
         for (let hour = from; hour < to; hour += 1) reserved.set(hour, name);
@@ -47,7 +51,9 @@ toolGroup({
     free: {
       description: 'Which hours are free',
       readOnlyHint: true,
-      handler: () => ({ hours: Array.from({ length: 10 }, (_, index) => index + 8).filter((hour) => !reserved.has(hour)) }),
+      handler: () => ({
+        hours: Array.from({ length: 10 }, (_, index) => index + 8).filter((hour) => !reserved.has(hour)),
+      }),
     },
   },
 });

@@ -1,5 +1,13 @@
 // What stands around handlers: `pmcp dev middleware-and-telemetry.js`.
-import { localMiddleware, middleware, serverContext, telemetrySink, tool, ToolError, ToolResult } from 'protomcp';
+import {
+  localMiddleware,
+  middleware,
+  serverContext,
+  telemetrySink,
+  tool,
+  ToolError,
+  ToolResult,
+} from 'protomcp';
 
 // The bridge runs this before and after every call; it sees JSON.
 middleware('no_secrets', 10, (phase, toolName, argumentsJson, resultJson) => {
@@ -14,7 +22,8 @@ localMiddleware(10, async (ctx, toolName, args, next) => {
   try {
     return await next(ctx, args);
   } catch (error) {
-    if (error instanceof RangeError) throw ToolError.invalidArguments(error.message, { suggestion: 'ask for less' });
+    if (error instanceof RangeError)
+      throw ToolError.invalidArguments(error.message, { suggestion: 'ask for less' });
     throw error;
   }
 });
@@ -44,5 +53,9 @@ tool({
   },
   handler: ({ word, times }) => Array(times).fill(word).join(' '),
 });
-tool({ name: 'whoami', description: 'Whose tools these are', handler: ({ user }) => new ToolResult({ result: user }) });
+tool({
+  name: 'whoami',
+  description: 'Whose tools these are',
+  handler: ({ user }) => new ToolResult({ result: user }),
+});
 tool({ name: 'statistics', description: 'How often what was called', handler: () => ({ calls }) });

@@ -45,7 +45,10 @@ tool({
     required: ['folder', 'words'],
   },
   async handler({ folder, words, max }, ctx) {
-    const isFolder = await stat(folder).then((it) => it.isDirectory(), () => false);
+    const isFolder = await stat(folder).then(
+      (it) => it.isDirectory(),
+      () => false,
+    );
     if (!isFolder) {
       throw ToolError.notFound(`${folder} is no folder`, { suggestion: 'give the path of a folder' });
     }
@@ -65,6 +68,9 @@ tool({
     }
     if (found.length === 0) return `None of ${seen} files contains it.`;
     const lines = found.map(({ path, match }) => `${relative(folder, path)}:${match}`);
-    return [text(lines.join('\n')), ...found.map(({ path }) => resourceLink(`file://${path}`, relative(folder, path)))];
+    return [
+      text(lines.join('\n')),
+      ...found.map(({ path }) => resourceLink(`file://${path}`, relative(folder, path))),
+    ];
   },
 });

@@ -48,7 +48,10 @@ prompt({
     { name: 'style', description: 'brief or patient' },
   ],
   handler: ({ recipe, style = 'brief' }) => [
-    { role: 'user', content: `Lead me through this recipe, in a ${style} way: ${recipes.get(recipe) ?? recipe}` },
+    {
+      role: 'user',
+      content: `Lead me through this recipe, in a ${style} way: ${recipes.get(recipe) ?? recipe}`,
+    },
     { role: 'assistant', content: 'Gladly. Do you have everything at hand?' },
   ],
 });
@@ -56,4 +59,6 @@ prompt({
 const startingWith = (value, words) => words.filter((word) => word.startsWith(value));
 completion('ref/prompt', 'cook', 'recipe', (value) => startingWith(value, [...recipes.keys()]));
 completion('ref/prompt', 'cook', 'style', (value) => startingWith(value, ['brief', 'patient']));
-completion('ref/resource', 'recipe://{name}', 'name', (value) => ({ values: startingWith(value, [...recipes.keys()]) }));
+completion('ref/resource', 'recipe://{name}', 'name', (value) => ({
+  values: startingWith(value, [...recipes.keys()]),
+}));

@@ -19,7 +19,10 @@ tool({
       throw ToolError.notFound(`${city} is under water`, { suggestion: 'try a city on land' });
     }
     ctx.log.info('asked for a forecast', { city, days });
-    const forecast: z.infer<typeof Forecast> = { city, days: Array.from({ length: days }, (_, day) => 20 + day) };
+    const forecast: z.infer<typeof Forecast> = {
+      city,
+      days: Array.from({ length: days }, (_, day) => 20 + day),
+    };
     return forecast;
   },
 });

@@ -34,7 +34,12 @@ workflow({
     },
     // While this step is due there is no way back.
     pay: { description: 'Pay for it', next: ['hand_over'], noCancel: true, handler: () => 'Paid.' },
-    hand_over: { description: 'Hand it over', terminal: true, noCancel: true, handler: () => ({ sent: parcel }) },
+    hand_over: {
+      description: 'Hand it over',
+      terminal: true,
+      noCancel: true,
+      handler: () => ({ sent: parcel }),
+    },
     refuse: { description: 'Take it back', terminal: true, handler: () => 'Nothing was sent.' },
   },
   onCancel: (currentStep) => `Stopped after "${currentStep}".`,

@@ -54,7 +54,8 @@ export function isBlock(value) {
 /** A block from a text, a block, or one whose bytes are not base64 yet. */
 export function asBlock(value) {
   if (!isBlock(value)) return text(value);
-  if (value.data !== undefined && typeof value.data !== 'string') return { ...value, data: base64(value.data) };
+  if (value.data !== undefined && typeof value.data !== 'string')
+    return { ...value, data: base64(value.data) };
   const blob = value.resource?.blob;
   if (blob === undefined || typeof blob === 'string') return value;
   return { ...value, resource: { ...value.resource, blob: base64(blob) } };
@@ -70,9 +71,12 @@ export function toJson(value, what) {
       // Whole numbers beyond 2^53 have no better form that every reader takes.
       json = JSON.stringify(value, (_, it) => (typeof it === 'bigint' ? String(it) : it));
     } catch {
-      throw ToolError.internal(`${what} can't be written as JSON: ${error.message.split('\n')[0]}`, { cause: error });
+      throw ToolError.internal(`${what} can't be written as JSON: ${error.message.split('\n')[0]}`, {
+        cause: error,
+      });
     }
   }
-  if (json === undefined) throw ToolError.internal(`${what} can't be written as JSON: it is of the type ${typeof value}`);
+  if (json === undefined)
+    throw ToolError.internal(`${what} can't be written as JSON: it is of the type ${typeof value}`);
   return json;
 }

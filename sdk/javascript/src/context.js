@@ -5,7 +5,13 @@ import { ToolError } from './errors.js';
 import { Input } from './input.js';
 import { ServerLogger } from './log.js';
 import { toolManager } from './manager.js';
-import { elicitationToWire, elicitedFromWire, rootsFromWire, sampledFromWire, samplingToWire } from './questions.js';
+import {
+  elicitationToWire,
+  elicitedFromWire,
+  rootsFromWire,
+  sampledFromWire,
+  samplingToWire,
+} from './questions.js';
 import { currentState, saveState } from './state.js';
 
 /** Progress goes over the wire in whole numbers. */

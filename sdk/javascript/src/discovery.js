@@ -45,7 +45,9 @@ export async function discoverHandlers() {
     clearGroupRegistry();
     clearWorkflowRegistry();
   }
-  const files = readdirSync(folder).filter((name) => SOURCE.test(name) && !TYPES.test(name) && !name.startsWith('_'));
+  const files = readdirSync(folder).filter(
+    (name) => SOURCE.test(name) && !TYPES.test(name) && !name.startsWith('_'),
+  );
   for (const name of files.sort()) {
     const path = resolve(folder, name);
     if (statSync(path).isFile()) {

@@ -22,7 +22,12 @@ function advised(result, advice) {
     return new ToolResult({ ...result, result: result.result ? `${result.result}\n\n${note}` : note });
   }
   if (typeof result === 'string') return `${result}\n\n${note}`;
-  if (typeof result === 'object' && result !== null && !Array.isArray(result) && !(result instanceof ToolResult)) {
+  if (
+    typeof result === 'object' &&
+    result !== null &&
+    !Array.isArray(result) &&
+    !(result instanceof ToolResult)
+  ) {
     return new ToolResult({ structuredContent: result, content: [text(JSON.stringify(result)), text(note)] });
   }
   return result;
@@ -49,12 +54,14 @@ export function toolGroup(options) {
   if (strategy !== 'union' && strategy !== 'separate') {
     mistake(`${owner}: its strategy is "${strategy}", not "union" or "separate"`);
   }
-  const made = new Map(Object.entries(actions).map(([key, given]) => {
-    const whose = `the action "${key}" of ${owner}`;
-    const handler = handlerOf(given?.handler, whose);
-    const schema = schemaOf(given.args, whose, 'its args', { json: given.inputSchema });
-    return [key, { options: given, handler, schema: { ...schema, json: withRules(given, schema.json) } }];
-  }));
+  const made = new Map(
+    Object.entries(actions).map(([key, given]) => {
+      const whose = `the action "${key}" of ${owner}`;
+      const handler = handlerOf(given?.handler, whose);
+      const schema = schemaOf(given.args, whose, 'its args', { json: given.inputSchema });
+      return [key, { options: given, handler, schema: { ...schema, json: withRules(given, schema.json) } }];
+    }),
+  );
   const group = { name, description, actions, strategy };
   if (strategy === 'separate') defineSeparately(group, made);
   else defineUnion(options, group, made);
@@ -64,7 +71,18 @@ export function toolGroup(options) {
 
 function defineSeparately(group, made) {
   for (const [key, one] of made) {
-    const { description, output, title, annotations, icons, meta, taskSupport, taskRequired, hidden, ...rest } = one.options;
+    const {
+      description,
+      output,
+      title,
+      annotations,
+      icons,
+      meta,
+      taskSupport,
+      taskRequired,
+      hidden,
+      ...rest
+    } = one.options;
     const { readOnlyHint, destructiveHint, idempotentHint, openWorldHint } = rest;
     const invoke = (args, ctx) => runAction(one, args, ctx);
     define({
@@ -84,21 +102,29 @@ function defineSeparately(group, made) {
 function defineUnion(options, group, made) {
   const keys = [...made.keys()];
   const $defs = {};
-  const oneOf = [...made].map(([key, { schema, options: { description } }]) => {
-    // References of one action's schema need other places in that of the union.
-    const moved = JSON.stringify(schema.json)
-      .replaceAll('"$ref":"#/$defs/', `"$ref":"#/$defs/${key}.`)
-      .replaceAll('"$ref":"#"', `"$ref":"#/$defs/${key}"`);
-    const { $defs: own = {}, ...json } = JSON.parse(moved);
-    for (const [name, definition] of Object.entries(own)) $defs[`${key}.${name}`] = definition;
-    if (moved.includes(`"#/$defs/${key}"`)) $defs[key] = json;
-    return {
-      ...(description ? { description } : {}),
-      ...json,
-      properties: { action: { const: key }, ...json.properties },
-      required: ['action', ...(json.required ?? [])],
-    };
-  });
+  const oneOf = [...made].map(
+    ([
+      key,
+      {
+        schema,
+        options: { description },
+      },
+    ]) => {
+      // References of one action's schema need other places in that of the union.
+      const moved = JSON.stringify(schema.json)
+        .replaceAll('"$ref":"#/$defs/', `"$ref":"#/$defs/${key}.`)
+        .replaceAll('"$ref":"#"', `"$ref":"#/$defs/${key}"`);
+      const { $defs: own = {}, ...json } = JSON.parse(moved);
+      for (const [name, definition] of Object.entries(own)) $defs[`${key}.${name}`] = definition;
+      if (moved.includes(`"#/$defs/${key}"`)) $defs[key] = json;
+      return {
+        ...(description ? { description } : {}),
+        ...json,
+        properties: { action: { const: key }, ...json.properties },
+        required: ['action', ...(json.required ?? [])],
+      };
+    },
+  );
   const json = {
     type: 'object',
     properties: { action: { type: 'string', enum: keys } },

@@ -12,7 +12,12 @@ import './resource.js';
 
 export { audio, embeddedResource, image, resourceLink, text } from './content.js';
 export { clearCompletionRegistry, completion, getCompletionHandler } from './completion.js';
-export { configure, configure as configureDiscovery, getDiscoveryConfig, resetConfig as resetDiscoveryConfig } from './configure.js';
+export {
+  configure,
+  configure as configureDiscovery,
+  getDiscoveryConfig,
+  resetConfig as resetDiscoveryConfig,
+} from './configure.js';
 export { resourceChanged, ToolContext } from './context.js';
 export { generation } from './core/environment.js';
 export { DefinitionError } from './core/mistake.js';
@@ -26,7 +31,11 @@ export { toolManager } from './manager.js';
 export { clearMiddlewareRegistry, getRegisteredMiddleware, middleware } from './middleware.js';
 export { clearPromptRegistry, getRegisteredPrompts, prompt } from './prompt.js';
 export {
-  clearResourceRegistry, getRegisteredResources, getRegisteredResourceTemplates, resource, resourceTemplate,
+  clearResourceRegistry,
+  getRegisteredResources,
+  getRegisteredResourceTemplates,
+  resource,
+  resourceTemplate,
 } from './resource.js';
 export { ToolResult } from './result.js';
 export { clearContextRegistry, resolveContexts, serverContext } from './serverContext.js';

@@ -3,7 +3,13 @@ import { Buffer } from 'node:buffer';
 
 import { toJson } from './content.js';
 import { ToolError } from './errors.js';
-import { elicitationToWire, elicitedFromWire, rootsFromWire, sampledFromWire, samplingToWire } from './questions.js';
+import {
+  elicitationToWire,
+  elicitedFromWire,
+  rootsFromWire,
+  sampledFromWire,
+  samplingToWire,
+} from './questions.js';
 
 /**
  * What a tool, a prompt or a resource answers when it needs to know something first: questions,

@@ -19,7 +19,6 @@ export const toolManager = {
   setBlocked: (toolNames) => change('set_blocked', names(toolNames)),
   getActiveTools: () => change('get_active_tools', {}),
   /** Several changes at once: the mode first (`allow` or `block`), then `enable`, then `disable`. */
-  batch: ({ enable = [], disable = [], allow = [], block = [] } = {}) => (
-    change('batch', { enable, disable, allow, block })
-  ),
+  batch: ({ enable = [], disable = [], allow = [], block = [] } = {}) =>
+    change('batch', { enable, disable, allow, block }),
 };

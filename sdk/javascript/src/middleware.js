@@ -14,7 +14,8 @@ const registered = new Registry('middleware');
 export function middleware(name, priority, handler) {
   const owner = `the middleware "${name}"`;
   handlerOf(handler, owner);
-  if (!Number.isInteger(priority) || Math.abs(priority) >= 2 ** 31) mistake(`${owner}: its priority is no whole number`);
+  if (!Number.isInteger(priority) || Math.abs(priority) >= 2 ** 31)
+    mistake(`${owner}: its priority is no whole number`);
   registered.add(name, { name, priority, handler });
 }
 

@@ -40,7 +40,10 @@ function messageToWire(message) {
   // One message has one block: several become several messages.
   return [content].flat().map((block) => ({
     role: String(role),
-    content_json: toJson(typeof block === 'object' && block !== null ? asBlock(block) : text(block ?? ''), 'the prompt'),
+    content_json: toJson(
+      typeof block === 'object' && block !== null ? asBlock(block) : text(block ?? ''),
+      'the prompt',
+    ),
   }));
 }
 

@@ -14,7 +14,7 @@ function json(value, what) {
 
 /** A question for the host's model: a text, or messages and more. */
 export function samplingToWire(question) {
-  const given = typeof question === 'string' ? { messages: question } : question ?? {};
+  const given = typeof question === 'string' ? { messages: question } : (question ?? {});
   const { messages = [], systemPrompt, maxTokens, modelPreferences, ...extra } = given;
   const list = [messages].flat().map((message) => {
     if (typeof message === 'string') return { role: 'user', content: asBlock(message) };
@@ -40,7 +40,7 @@ export function sampledFromWire(answer) {
     content = answer.content_json;
   }
   const blocks = [content ?? []].flat();
-  const text = blocks.map((block) => (typeof block === 'string' ? block : block?.text ?? '')).join('');
+  const text = blocks.map((block) => (typeof block === 'string' ? block : (block?.text ?? ''))).join('');
   return { role: answer.role, content, text, model: answer.model, stopReason: answer.stop_reason };
 }
 
@@ -49,7 +49,8 @@ export function sampledFromWire(answer) {
  * `url` a page to visit. Returns the message and what checks the answer.
  */
 export function elicitationToWire(question, given) {
-  const { message, schema, url } = typeof question === 'string' ? { message: question, schema: given } : question;
+  const { message, schema, url } =
+    typeof question === 'string' ? { message: question, schema: given } : question;
   const body = { message: String(message ?? ''), mode: url ? 'url' : 'form', url: String(url ?? '') };
   if (url) return { body };
   const form = understand(schema, 'the schema of a question');
@@ -73,7 +74,8 @@ export async function elicitedFromWire(answer, validate) {
       throw new ToolError('what was filled in is not JSON', { code: 'INVALID' });
     }
     const checked = await validate?.(content);
-    if (checked?.problem) throw new ToolError(`what was filled in does not fit: ${checked.problem}`, { code: 'INVALID' });
+    if (checked?.problem)
+      throw new ToolError(`what was filled in does not fit: ${checked.problem}`, { code: 'INVALID' });
     content = checked?.value ?? content;
   }
   return { action, accepted, content };

@@ -38,8 +38,12 @@ export function resource(options) {
 /** Defines a family of resources; its handler finds the variables in `ctx.variables`. */
 export function resourceTemplate(options) {
   const { uriTemplate } = options ?? {};
-  if (typeof uriTemplate !== 'string' || uriTemplate === '') mistake('a resource template needs a uriTemplate');
-  const definition = { uriTemplate, ...common(options, uriTemplate, `the resource template "${uriTemplate}"`) };
+  if (typeof uriTemplate !== 'string' || uriTemplate === '')
+    mistake('a resource template needs a uriTemplate');
+  const definition = {
+    uriTemplate,
+    ...common(options, uriTemplate, `the resource template "${uriTemplate}"`),
+  };
   try {
     Object.defineProperty(definition, 'match', { value: compileTemplate(uriTemplate) });
   } catch (error) {
@@ -84,9 +88,11 @@ function contentToWire(part, uri, mimeType) {
   let content = part;
   if (isBytes) content = { blob: part };
   else if (typeof part !== 'object' || part === null) content = { text: String(part) };
-  else if (part.text === undefined && part.blob === undefined) content = { text: toJson(part, 'the resource') };
+  else if (part.text === undefined && part.blob === undefined)
+    content = { text: toJson(part, 'the resource') };
   const { blob } = content;
-  const bytes = (it) => (ArrayBuffer.isView(it) ? Buffer.from(it.buffer, it.byteOffset, it.byteLength) : Buffer.from(it));
+  const bytes = (it) =>
+    ArrayBuffer.isView(it) ? Buffer.from(it.buffer, it.byteOffset, it.byteLength) : Buffer.from(it);
   return {
     uri: String(content.uri ?? uri),
     mime_type: String(content.mimeType ?? mimeType ?? ''),
@@ -135,13 +141,17 @@ const listFailed = (error) => {
 serve('list_resources_request', {
   answer: 'resource_list_response',
   work: () => ({
-    resources: resources.shown().map((it) => ({ uri: it.uri, size: Math.trunc(Number(it.size ?? 0)) || 0, ...extras(it) })),
+    resources: resources
+      .shown()
+      .map((it) => ({ uri: it.uri, size: Math.trunc(Number(it.size ?? 0)) || 0, ...extras(it) })),
   }),
   failed: listFailed,
 });
 
 serve('list_resource_templates_request', {
   answer: 'resource_template_list_response',
-  work: () => ({ templates: templates.shown().map((it) => ({ uri_template: it.uriTemplate, ...extras(it) })) }),
+  work: () => ({
+    templates: templates.shown().map((it) => ({ uri_template: it.uriTemplate, ...extras(it) })),
+  }),
   failed: listFailed,
 });

@@ -31,7 +31,10 @@ function fromToolResult(result) {
   const blocks = [result.content ?? []].flat().map(asBlock);
   let structured = result.structuredContent;
   if (typeof result.result === 'object' && result.result !== null) structured ??= result.result;
-  else if (String(result.result) !== '' || (blocks.length === 0 && structured === undefined && !result.isError)) {
+  else if (
+    String(result.result) !== '' ||
+    (blocks.length === 0 && structured === undefined && !result.isError)
+  ) {
     blocks.unshift(text(result.result));
   }
   return {
@@ -59,17 +62,25 @@ export function resultToWire(value, outputType) {
   if (value instanceof InputRequired) return ['input_required', value.toWire()];
   if (value instanceof Error) throw value;
   switch (typeof value) {
-    case 'undefined': return { result_json: '[]' };
-    case 'string': return blocks([text(value)]);
-    case 'number': case 'boolean': case 'bigint':
+    case 'undefined':
+      return { result_json: '[]' };
+    case 'string':
+      return blocks([text(value)]);
+    case 'number':
+    case 'boolean':
+    case 'bigint':
       return outputType ? { structured_content_json: toJson(value, 'the result') } : blocks([text(value)]);
-    case 'object': break;
-    default: throw ToolError.internal(`the handler returned a ${typeof value}, which is no result`);
+    case 'object':
+      break;
+    default:
+      throw ToolError.internal(`the handler returned a ${typeof value}, which is no result`);
   }
   if (value === null) return { result_json: '[]' };
   if (isBlock(value)) return blocks([value]);
   if (ArrayBuffer.isView(value) || value instanceof ArrayBuffer) {
-    throw ToolError.internal('the handler returned bytes: say what they are with image(bytes, mimeType) or audio(…)');
+    throw ToolError.internal(
+      'the handler returned bytes: say what they are with image(bytes, mimeType) or audio(…)',
+    );
   }
   if (Array.isArray(value)) {
     if (value.length > 0 && value.every(isBlock)) return blocks(value);

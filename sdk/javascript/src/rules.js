@@ -9,7 +9,9 @@ function refused(errorCode, message, suggestion) {
 
 /** What is wrong with arguments as they came; undefined if nothing is. */
 export function brokenRule({ requires = [], enumFields = {} }, args) {
-  const missing = requires.find((name) => args[name] === undefined || args[name] === null || args[name] === '');
+  const missing = requires.find(
+    (name) => args[name] === undefined || args[name] === null || args[name] === '',
+  );
   if (missing) return refused('MISSING_REQUIRED', `The field "${missing}" is required.`);
   for (const [name, valid] of Object.entries(enumFields)) {
     const value = args[name];
@@ -30,7 +32,9 @@ export function brokenCrossRule({ crossRules = [] }, args) {
 
 /** Advice that applies. */
 export function hintsFor({ hints = {} }, args) {
-  return Object.values(hints).filter((hint) => hint.condition(args)).map((hint) => hint.message);
+  return Object.values(hints)
+    .filter((hint) => hint.condition(args))
+    .map((hint) => hint.message);
 }
 
 /** A JSON Schema that says as much of the rules as it can. */

@@ -27,7 +27,9 @@ export function withoutHidden(schema) {
   if (hidden.length === 0) return schema;
   const shown = { ...schema };
   if (schema.properties) {
-    shown.properties = Object.fromEntries(Object.entries(schema.properties).filter(([name]) => !hidden.includes(name)));
+    shown.properties = Object.fromEntries(
+      Object.entries(schema.properties).filter(([name]) => !hidden.includes(name)),
+    );
   }
   if (schema.required) shown.required = schema.required.filter((name) => !hidden.includes(name));
   if (shown.required?.length === 0) delete shown.required;

@@ -107,7 +107,10 @@ async function launch({ name, command, healthCheck, healthTimeout }) {
     return;
   }
   const { spawn } = await import('node:child_process');
-  const child = spawn(command[0], command.slice(1), { detached: true, stdio: ['ignore', 'inherit', 'inherit'] });
+  const child = spawn(command[0], command.slice(1), {
+    detached: true,
+    stdio: ['ignore', 'inherit', 'inherit'],
+  });
   const failed = new Promise((resolve) => {
     child.on('error', (error) => {
       say(`the sidecar "${name}" can't be started: ${error.message}`);
@@ -145,7 +148,12 @@ function ensure(one) {
 
 /** Starts those of a moment: `server_start` or `first_tool_call`. */
 export async function startSidecars(moment) {
-  await Promise.all(sidecars.all().filter((one) => one.startOn === moment).map(ensure));
+  await Promise.all(
+    sidecars
+      .all()
+      .filter((one) => one.startOn === moment)
+      .map(ensure),
+  );
 }
 
 /** Before a call: all run, or a promise that they do. */
@@ -176,4 +184,3 @@ export function stopAllSidecars() {
   }
   running.clear();
 }
-

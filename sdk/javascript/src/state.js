@@ -67,7 +67,8 @@ hooks.restore = (bytes) => {
     }
     const json = bytes.toString();
     const found = JSON.parse(json);
-    if (typeof found !== 'object' || found === null || Array.isArray(found)) throw new Error('it is no object');
+    if (typeof found !== 'object' || found === null || Array.isArray(found))
+      throw new Error('it is no object');
     state = found;
     saved = json;
   } catch (error) {

@@ -19,5 +19,7 @@ export function suggest(given, candidates) {
   const near = candidates
     .map((candidate) => ({ candidate, far: distance(word, String(candidate).toLowerCase().slice(0, 64)) }))
     .sort((one, other) => one.far - other.far);
-  return near.length > 0 && near[0].far <= Math.floor(word.length / 2) + 1 ? String(near[0].candidate) : undefined;
+  return near.length > 0 && near[0].far <= Math.floor(word.length / 2) + 1
+    ? String(near[0].candidate)
+    : undefined;
 }

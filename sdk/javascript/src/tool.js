@@ -29,7 +29,8 @@ export function schemaOf(schema, owner, what, options) {
 
 /** A handler must be a function. */
 export function handlerOf(handler, owner) {
-  if (typeof handler !== 'function') mistake(`${owner}: its handler is not a function, but ${typeof handler}`);
+  if (typeof handler !== 'function')
+    mistake(`${owner}: its handler is not a function, but ${typeof handler}`);
   return handler;
 }
 
@@ -40,11 +41,13 @@ export function handlerOf(handler, owner) {
 export function define(options) {
   const { name, schema, output, hidden = false } = options;
   const owner = `the tool "${name}"`;
-  if (output !== undefined) options.outputSchema = schemaOf(output, owner, 'its output', { isInput: false, isRootObject: false });
+  if (output !== undefined)
+    options.outputSchema = schemaOf(output, owner, 'its output', { isInput: false, isRootObject: false });
   const annotations = { ...options.annotations };
   for (const hint of HINTS) {
     const given = options[hint];
-    if (given !== undefined && typeof given !== 'boolean') mistake(`${owner}: ${hint} is neither true nor false`);
+    if (given !== undefined && typeof given !== 'boolean')
+      mistake(`${owner}: ${hint} is neither true nor false`);
     if (given !== undefined) annotations[hint] = given;
   }
   const definition = {
@@ -79,9 +82,11 @@ export function define(options) {
 
 /** Defines a tool. */
 export function tool(options) {
-  if (typeof options !== 'object' || options === null) mistake('tool() takes an object: { name, description, args, handler }');
+  if (typeof options !== 'object' || options === null)
+    mistake('tool() takes an object: { name, description, args, handler }');
   const count = tools.all().filter((other) => other.internals.origin === 'tool').length;
-  const inferred = typeof options.handler === 'function' && options.handler.name !== 'handler' && options.handler.name;
+  const inferred =
+    typeof options.handler === 'function' && options.handler.name !== 'handler' && options.handler.name;
   const name = options.name || inferred || `tool_${count}`;
   const owner = `the tool "${name}"`;
   const handler = handlerOf(options.handler, owner);
@@ -101,7 +106,10 @@ export function clearRegistry(origin = 'tool') {
 }
 
 export function getHiddenToolNames() {
-  return tools.all().filter((definition) => definition.hidden).map((definition) => definition.name);
+  return tools
+    .all()
+    .filter((definition) => definition.hidden)
+    .map((definition) => definition.name);
 }
 
 function json(value, what) {
@@ -141,7 +149,8 @@ async function run(definition, args, request) {
     emitTelemetry({ ...event, phase: 'progress', progress, total, message });
   });
   const begin = performance.now();
-  const ended = (phase, rest) => emitTelemetry({ ...event, phase, durationMs: performance.now() - begin, ...rest });
+  const ended = (phase, rest) =>
+    emitTelemetry({ ...event, phase, durationMs: performance.now() - begin, ...rest });
   emitTelemetry({ ...event, phase: 'start' });
   let result;
   try {

@@ -23,7 +23,7 @@ let turn = Promise.resolve();
 export class StepResult {
   constructor(result = '', next = undefined) {
     const isObject = typeof result === 'object' && result !== null;
-    this.result = isObject ? result.result ?? '' : result;
+    this.result = isObject ? (result.result ?? '') : result;
     this.next = isObject ? result.next : next;
   }
 }
@@ -44,8 +44,11 @@ function wrongGraph({ steps }) {
   if (initial.length > 1) return `it has several initial steps: ${initial.map((one) => one.name).join(', ')}`;
   for (const { name, next, terminal, onError = {} } of steps) {
     if (terminal && next !== undefined) return `the step "${name}" is terminal, but has a next one`;
-    if (!terminal && !next?.length) return `the step "${name}" is a dead end: it has no next one and is not terminal`;
-    const unknown = [...(next ?? []), ...Object.values(onError)].find((one) => !steps.some((other) => other.name === one));
+    if (!terminal && !next?.length)
+      return `the step "${name}" is a dead end: it has no next one and is not terminal`;
+    const unknown = [...(next ?? []), ...Object.values(onError)].find(
+      (one) => !steps.some((other) => other.name === one),
+    );
     if (unknown) return `the step "${name}" leads to "${unknown}", which does not exist`;
   }
   return undefined;
@@ -96,18 +99,31 @@ function targetOf(error, onError = {}) {
   return Object.entries(onError).find(([part]) => words.some((word) => word.includes(part)))?.[1];
 }
 
+/** Whether the workflow begins with this step, for which it may also come again in its midst. */
+function isBeginning(workflow, one) {
+  return one.initial && !(active?.workflow === workflow && active.next.includes(one.name));
+}
+
+/** Why a step can't come now; undefined if it can. */
+function notNow(workflow, one) {
+  const named = (name) => `${workflow.name}.${name}`;
+  if (isBeginning(workflow, one)) {
+    const other = active?.workflow.name;
+    return other && failure(`The workflow "${other}" is running; it has to end first.`, 'WORKFLOW_RUNNING');
+  }
+  if (active?.workflow !== workflow) {
+    const first = named(workflow.steps.find(({ initial }) => initial).name);
+    return failure(`The workflow "${workflow.name}" is not running. It begins with ${first}.`, 'NO_WORKFLOW');
+  }
+  if (active.next.includes(one.name)) return undefined;
+  const available = active.next.map(named).join(', ');
+  return failure(`The step "${one.name}" can't come now. Available: ${available}.`, 'WRONG_STEP');
+}
+
 async function take(workflow, one, args, ctx) {
-  const begins = one.initial && !(active?.workflow === workflow && active.next.includes(one.name));
-  if (begins && active) {
-    return failure(`The workflow "${active.workflow.name}" is running; it has to end first.`, 'WORKFLOW_RUNNING');
-  }
-  if (!begins && active?.workflow !== workflow) {
-    return failure(`The workflow "${workflow.name}" is not running. It begins with ${workflow.name}.${workflow.steps.find((other) => other.initial).name}.`, 'NO_WORKFLOW');
-  }
-  if (!begins && !active.next.includes(one.name)) {
-    const available = active.next.map((name) => `${workflow.name}.${name}`).join(', ');
-    return failure(`The step "${one.name}" can't come now. Available: ${available}.`, 'WRONG_STEP');
-  }
+  const refused = notNow(workflow, one);
+  if (refused) return refused;
+  const begins = isBeginning(workflow, one);
   const broken = brokenRule(one, args);
   if (broken) return broken;
   const whole = await prepare(one.schema, args);
@@ -137,17 +153,22 @@ async function take(workflow, one, args, ctx) {
 }
 
 async function conclude(workflow, one, answer, begins) {
-  const result = answer instanceof StepResult ? answer : new StepResult(typeof answer === 'string' ? answer : '');
+  const result =
+    answer instanceof StepResult ? answer : new StepResult(typeof answer === 'string' ? answer : '');
   const narrowed = result.next === undefined ? undefined : [result.next].flat();
   const undeclared = narrowed?.find((name) => !one.next?.includes(name));
   if (undeclared !== undefined || narrowed?.length === 0) {
     if (begins) active = undefined;
     const what = undeclared === undefined ? 'no next step' : `the next step "${undeclared}"`;
-    return failure(`The step "${one.name}" returned ${what}; declared are: ${(one.next ?? []).join(', ') || 'none'}.`, 'INVALID_NEXT');
+    return failure(
+      `The step "${one.name}" returned ${what}; declared are: ${(one.next ?? []).join(', ') || 'none'}.`,
+      'INVALID_NEXT',
+    );
   }
   active.history.push({ step: one.name, result });
   const words = String(result.result ?? '');
-  const passed = answer instanceof StepResult || typeof answer === 'string' || answer === undefined ? undefined : answer;
+  const passed =
+    answer instanceof StepResult || typeof answer === 'string' || answer === undefined ? undefined : answer;
   if (one.terminal) {
     const { history } = active;
     await leave();
@@ -156,11 +177,15 @@ async function conclude(workflow, one, answer, begins) {
   }
   const next = narrowed ?? one.next;
   await advance(workflow, next);
-  return passed ?? new ToolResult({ result: words || `Next: ${next.map((name) => `${workflow.name}.${name}`).join(', ')}` });
+  return (
+    passed ??
+    new ToolResult({ result: words || `Next: ${next.map((name) => `${workflow.name}.${name}`).join(', ')}` })
+  );
 }
 
 async function cancel(workflow) {
-  if (active?.workflow !== workflow) return failure(`The workflow "${workflow.name}" is not running.`, 'NO_WORKFLOW');
+  if (active?.workflow !== workflow)
+    return failure(`The workflow "${workflow.name}" is not running.`, 'NO_WORKFLOW');
   if (!mayCancel(workflow, active.next)) {
     return failure(`The workflow "${workflow.name}" can't be cancelled now.`, 'NO_CANCEL');
   }
@@ -196,7 +221,8 @@ export function workflow(options) {
   const wrong = wrongGraph(made);
   if (wrong) mistake(`${owner}: ${wrong}`);
   for (const one of list) {
-    const { title, annotations, icons, meta, readOnlyHint, destructiveHint, idempotentHint, openWorldHint } = one;
+    const { title, annotations, icons, meta, readOnlyHint, destructiveHint, idempotentHint, openWorldHint } =
+      one;
     const invoke = (args, ctx) => inTurn(() => take(made, one, args, ctx));
     define({
       name: `${name}.${one.name}`,

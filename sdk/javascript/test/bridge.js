@@ -76,7 +76,10 @@ export class Bridge {
     if (at >= 0) return Promise.resolve(this.sent.splice(at, 1)[0]);
     return new Promise((resolve, reject) => {
       const kinds = () => this.sent.map(({ kind }) => kind).join(', ') || 'nothing';
-      const timer = setTimeout(() => reject(new Error(`waited in vain for ${wanted}; ${kinds()} came`)), PATIENCE);
+      const timer = setTimeout(
+        () => reject(new Error(`waited in vain for ${wanted}; ${kinds()} came`)),
+        PATIENCE,
+      );
       const found = (envelope) => {
         clearTimeout(timer);
         resolve(envelope);
@@ -106,7 +109,13 @@ export class Bridge {
   }
 
   beginCall(name, args = {}, more = {}) {
-    return this.begin('call_tool', { name, arguments_json: JSON.stringify(args), progress_token: '', input: null, ...more });
+    return this.begin('call_tool', {
+      name,
+      arguments_json: JSON.stringify(args),
+      progress_token: '',
+      input: null,
+      ...more,
+    });
   }
 
   /** Calls a tool: the body of its result, with `content` as values. */
@@ -123,7 +132,9 @@ export class Bridge {
   async handshake() {
     const { body } = await this.ask('list_tools', {});
     for (;;) {
-      const { kind } = await this.next(({ kind: one }) => one === 'register_middleware' || one === 'reload_response');
+      const { kind } = await this.next(
+        ({ kind: one }) => one === 'register_middleware' || one === 'reload_response',
+      );
       if (kind === 'reload_response') break;
       this.say('register_middleware_response', { success: true });
     }

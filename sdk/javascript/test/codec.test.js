@@ -8,7 +8,9 @@ import { FrameReader } from '../src/wire/frames.js';
 import { messages } from '../src/wire/schema.js';
 
 const vectors = readFileSync(new URL('../../vectors.jsonl', import.meta.url), 'utf8')
-  .trim().split('\n').map((line) => JSON.parse(line));
+  .trim()
+  .split('\n')
+  .map((line) => JSON.parse(line));
 
 const hex = (bytes) => Buffer.from(bytes).toString('hex');
 const unhex = (text) => Buffer.from(text, 'hex');
@@ -64,7 +66,10 @@ test('every vector is read, and those that encoders write are written', () => {
     }
   }
   const seen = new Set(vectors.map((vector) => vector.message));
-  assert.deepEqual([...messages.keys()].filter((name) => !seen.has(name)), []);
+  assert.deepEqual(
+    [...messages.keys()].filter((name) => !seen.has(name)),
+    [],
+  );
 });
 
 test('a message that is cut anywhere is refused or is another message, never a crash', () => {
@@ -111,8 +116,20 @@ test('groups in groups end somewhere', () => {
 });
 
 test('whole numbers beyond 2^53 keep their value', () => {
-  const read = (value) => decode('ProgressNotification', encode('ProgressNotification', { progress: value })).progress;
-  for (const value of [0, 1, -1, 2 ** 31, -(2 ** 31), 2 ** 53 - 1, 1 - 2 ** 53, 2n ** 53n, -(2n ** 63n), 2n ** 63n - 1n]) {
+  const read = (value) =>
+    decode('ProgressNotification', encode('ProgressNotification', { progress: value })).progress;
+  for (const value of [
+    0,
+    1,
+    -1,
+    2 ** 31,
+    -(2 ** 31),
+    2 ** 53 - 1,
+    1 - 2 ** 53,
+    2n ** 53n,
+    -(2n ** 63n),
+    2n ** 63n - 1n,
+  ]) {
     assert.equal(read(value), value);
   }
   assert.equal(decode('RawHeader', encode('RawHeader', { size: 2n ** 64n - 1n })).size, 2n ** 64n - 1n);
@@ -123,7 +140,10 @@ test('large messages are written whole, and the scratch area is small again', ()
   const bytes = encode('CancelRequest', { request_id: large });
   assert.equal(decode('CancelRequest', bytes).request_id, large);
   const list = { tool_names: Array.from({ length: 50_000 }, (_, index) => `tool ${index}`) };
-  assert.deepEqual([...decode('ActiveToolsResponse', encode('ActiveToolsResponse', list)).tool_names], list.tool_names);
+  assert.deepEqual(
+    [...decode('ActiveToolsResponse', encode('ActiveToolsResponse', list)).tool_names],
+    list.tool_names,
+  );
   assert.equal(hex(encode('CancelRequest', { request_id: 'a' })), '0a0161');
 });
 
@@ -138,16 +158,23 @@ function framesOf(bytes, cut) {
   const reader = new FrameReader();
   const found = [];
   for (let begin = 0; begin < bytes.length; begin += cut) {
-    reader.push(bytes.subarray(begin, begin + cut), (from, start, end) => found.push(hex(from.subarray(start, end))));
+    reader.push(bytes.subarray(begin, begin + cut), (from, start, end) =>
+      found.push(hex(from.subarray(start, end))),
+    );
   }
   return found;
 }
 
 test('frames come out alike however their bytes come in', () => {
-  const envelopes = ['1', '22', 'x'.repeat(300)].map((id) => ({ kind: 'list_tools', body: {}, request_id: id }));
+  const envelopes = ['1', '22', 'x'.repeat(300)].map((id) => ({
+    kind: 'list_tools',
+    body: {},
+    request_id: id,
+  }));
   const bytes = Buffer.concat(envelopes.map(encodeFrame));
   const expected = envelopes.map((envelope) => hex(encode('Envelope', envelope)));
-  for (let cut = 1; cut <= bytes.length; cut += 1) assert.deepEqual(framesOf(bytes, cut), expected, `cut ${cut}`);
+  for (let cut = 1; cut <= bytes.length; cut += 1)
+    assert.deepEqual(framesOf(bytes, cut), expected, `cut ${cut}`);
 });
 
 test('an empty frame is a frame, and a length beyond all is none', () => {

@@ -4,7 +4,17 @@ import { beforeEach, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 
 import {
-  configure, InputRequired, middleware, prompt, resource, resourceTemplate, saveState, tool, ToolError, toolManager, ToolResult,
+  configure,
+  InputRequired,
+  middleware,
+  prompt,
+  resource,
+  resourceTemplate,
+  saveState,
+  tool,
+  ToolError,
+  toolManager,
+  ToolResult,
 } from '../src/index.js';
 import { Bridge, forget } from './bridge.js';
 
@@ -55,7 +65,10 @@ test('what is defined later is told', async () => {
   assert.deepEqual([kind, [...body.tool_names]], ['disable_tools', ['three']]);
   const again = await bridge.kind('tool_list');
   assert.equal(again.request_id, '');
-  assert.deepEqual(again.body.tools.map(({ name }) => name), ['one', 'two', 'three']);
+  assert.deepEqual(
+    again.body.tools.map(({ name }) => name),
+    ['one', 'two', 'three'],
+  );
   await turn();
   assert.equal(bridge.sent.length, 0, 'once for both');
 });
@@ -67,9 +80,10 @@ test('resources and prompts may come later, too', async () => {
   resourceTemplate({ uriTemplate: 'a://{c}', handler: () => '' });
   prompt({ name: 'p', handler: () => '' });
   await turn();
-  assert.deepEqual(bridge.sent.map(({ kind, request_id: id }) => kind + id), [
-    'resource_list_response', 'resource_template_list_response', 'prompt_list_response',
-  ]);
+  assert.deepEqual(
+    bridge.sent.map(({ kind, request_id: id }) => kind + id),
+    ['resource_list_response', 'resource_template_list_response', 'prompt_list_response'],
+  );
   assert.equal(bridge.sent[2].body.prompts[0].name, 'p');
 });
 
@@ -93,9 +107,15 @@ test('prompts and resources come and go', async () => {
     (await bridge.ask('list_resources_request', {})).body.resources.length,
   ];
   assert.deepEqual(await listed(), [0, 1]);
-  assert.match((await bridge.ask('get_prompt_request', { name: 'p', arguments_json: '' })).body.messages[0].content_json, /found/);
+  assert.match(
+    (await bridge.ask('get_prompt_request', { name: 'p', arguments_json: '' })).body.messages[0].content_json,
+    /found/,
+  );
   assert.equal((await bridge.call('switch')).text, 'false,true,false');
-  assert.deepEqual(bridge.sent.map(({ kind }) => kind), ['prompt_list_response', 'resource_list_response']);
+  assert.deepEqual(
+    bridge.sent.map(({ kind }) => kind),
+    ['prompt_list_response', 'resource_list_response'],
+  );
   assert.deepEqual(await listed(), [1, 0]);
   bridge.sent.length = 0;
   await bridge.call('switch');
@@ -148,12 +168,13 @@ test('a cancelled call is aborted and answered, whatever its handler does', asyn
   const seen = [];
   tool({
     name: 'listens',
-    handler: (_, ctx) => new Promise((_resolve, reject) => {
-      ctx.signal.addEventListener('abort', () => {
-        seen.push(ctx.isCancelled(), ctx.signal.reason.code);
-        reject(ctx.signal.reason);
-      });
-    }),
+    handler: (_, ctx) =>
+      new Promise((_resolve, reject) => {
+        ctx.signal.addEventListener('abort', () => {
+          seen.push(ctx.isCancelled(), ctx.signal.reason.code);
+          reject(ctx.signal.reason);
+        });
+      }),
   });
   tool({ name: 'deaf', handler: () => new Promise(() => {}) });
   tool({
@@ -166,7 +187,11 @@ test('a cancelled call is aborted and answered, whatever its handler does', asyn
     },
   });
   const bridge = new Bridge();
-  for (const [name, expected] of [['listens', /CANCELLED/], ['deaf', /CANCELLED/], ['polite', /stopped at step 3/]]) {
+  for (const [name, expected] of [
+    ['listens', /CANCELLED/],
+    ['deaf', /CANCELLED/],
+    ['polite', /stopped at step 3/],
+  ]) {
     const id = bridge.beginCall(name);
     await turn();
     bridge.say('cancel', { request_id: id });
@@ -197,7 +222,12 @@ test('questions say for which call they are, and get their own answers', async (
   tool({
     name: 'ask',
     async handler({ q }, ctx) {
-      const { text, model, stopReason } = await ctx.sample({ messages: q, maxTokens: 7, systemPrompt: 's', temperature: 0 });
+      const { text, model, stopReason } = await ctx.sample({
+        messages: q,
+        maxTokens: 7,
+        systemPrompt: 's',
+        temperature: 0,
+      });
       return `${text} ${model} ${stopReason}`;
     },
   });
@@ -205,8 +235,13 @@ test('questions say for which call they are, and get their own answers', async (
   const one = bridge.beginCall('ask', { q: 'one' });
   const two = bridge.beginCall('ask', { q: ['two', { role: 'assistant', content: 'b' }] });
   const asked = [await bridge.kind('sampling_request'), await bridge.kind('sampling_request')];
-  assert.deepEqual(asked.map(({ body }) => body.call_request_id), [one, two]);
-  assert.deepEqual(JSON.parse(asked[0].body.messages_json), [{ role: 'user', content: { type: 'text', text: 'one' } }]);
+  assert.deepEqual(
+    asked.map(({ body }) => body.call_request_id),
+    [one, two],
+  );
+  assert.deepEqual(JSON.parse(asked[0].body.messages_json), [
+    { role: 'user', content: { type: 'text', text: 'one' } },
+  ]);
   assert.equal(JSON.parse(asked[1].body.messages_json)[1].role, 'assistant');
   assert.deepEqual(
     [asked[0].body.max_tokens, asked[0].body.system_prompt, asked[0].body.extra_json],
@@ -214,7 +249,18 @@ test('questions say for which call they are, and get their own answers', async (
   );
   for (const { body, request_id: id } of asked.reverse()) {
     const content = `[{"type":"text","text":"to ${body.call_request_id}"}]`;
-    bridge.say('sampling_response', { role: 'assistant', content_json: content, model: 'm', stop_reason: 'endTurn', error: '', error_code: '' }, id);
+    bridge.say(
+      'sampling_response',
+      {
+        role: 'assistant',
+        content_json: content,
+        model: 'm',
+        stop_reason: 'endTurn',
+        error: '',
+        error_code: '',
+      },
+      id,
+    );
   }
   assert.match((await bridge.answer(one)).body.result_json, /to 1 m endTurn/);
   assert.match((await bridge.answer(two)).body.result_json, /to 2 m endTurn/);
@@ -224,8 +270,19 @@ test('a question without an answer is an error with its reason', async () => {
   tool({ name: 'sample', handler: async (_, ctx) => ctx.sample('q') });
   tool({ name: 'roots', handler: async (_, ctx) => (await ctx.roots()).map(({ uri }) => uri).join() });
   const bridge = new Bridge();
-  bridge.answers.sampling_request = () => ['sampling_response', { error: 'not here', error_code: 'MISSING_CAPABILITY' }];
-  bridge.answers.list_roots_request = () => ['list_roots_response', { roots: [{ uri: 'a', name: '' }, { uri: 'b', name: '' }] }];
+  bridge.answers.sampling_request = () => [
+    'sampling_response',
+    { error: 'not here', error_code: 'MISSING_CAPABILITY' },
+  ];
+  bridge.answers.list_roots_request = () => [
+    'list_roots_response',
+    {
+      roots: [
+        { uri: 'a', name: '' },
+        { uri: 'b', name: '' },
+      ],
+    },
+  ];
   assert.equal((await bridge.call('sample')).error.error_code, 'MISSING_CAPABILITY');
   assert.equal((await bridge.call('roots')).text, 'a,b');
   bridge.answers.list_roots_request = () => ['list_roots_response', { roots: [], error: 'gone' }];
@@ -237,7 +294,11 @@ test('a question without an answer is an error with its reason', async () => {
 test('the user is asked by a form, a page, or yes and no', async () => {
   const form = { type: 'object', properties: { n: { type: 'integer' } }, required: ['n'] };
   tool({ name: 'form', handler: async (_, ctx) => JSON.stringify(await ctx.elicit('how many?', form)) });
-  tool({ name: 'page', handler: async (_, ctx) => String((await ctx.elicit({ message: 'sign in', url: 'https://a.example' })).accepted) });
+  tool({
+    name: 'page',
+    handler: async (_, ctx) =>
+      String((await ctx.elicit({ message: 'sign in', url: 'https://a.example' })).accepted),
+  });
   tool({ name: 'plain', handler: async (_, ctx) => (await ctx.elicit('sure?')).action });
   const bridge = new Bridge();
   const asked = [];
@@ -253,7 +314,10 @@ test('the user is asked by a form, a page, or yes and no', async () => {
   assert.equal((await bridge.call('form')).error.error_code, 'INVALID');
   answer = { action: 'accept', content_json: '' };
   assert.equal((await bridge.call('page')).text, 'true');
-  assert.deepEqual([asked[2].mode, asked[2].url, asked[2].requested_schema_json], ['url', 'https://a.example', '']);
+  assert.deepEqual(
+    [asked[2].mode, asked[2].url, asked[2].requested_schema_json],
+    ['url', 'https://a.example', ''],
+  );
   answer = { action: 'decline' };
   assert.equal((await bridge.call('plain')).text, 'decline');
   assert.deepEqual(JSON.parse(asked[3].requested_schema_json), { type: 'object', properties: {} });
@@ -307,7 +371,11 @@ test('stateless questions are answered with, and come back', async () => {
       const answer = await ctx.input.elicited('who');
       if (!answer) {
         const form = { type: 'object', properties: { name: { type: 'string' } } };
-        return new InputRequired().elicit('who', 'Who?', form).sample('what', 'hi').roots('where').state({ step: 1 });
+        return new InputRequired()
+          .elicit('who', 'Who?', form)
+          .sample('what', 'hi')
+          .roots('where')
+          .state({ step: 1 });
       }
       const places = ctx.input.roots('where').map(({ uri }) => uri);
       return `${answer.content.name} ${ctx.input.sampled('what').text} ${places} ${ctx.input.state.step} ${ctx.input.isFirst}`;
@@ -319,7 +387,14 @@ test('stateless questions are answered with, and come back', async () => {
   const bridge = new Bridge();
   const first = await bridge.ask('call_tool', { name: 'greet', arguments_json: '' });
   assert.equal(first.kind, 'input_required');
-  assert.deepEqual(first.body.questions.map(({ key, kind }) => [key, kind]), [['who', 'elicit'], ['what', 'sampling'], ['where', 'roots']]);
+  assert.deepEqual(
+    first.body.questions.map(({ key, kind }) => [key, kind]),
+    [
+      ['who', 'elicit'],
+      ['what', 'sampling'],
+      ['where', 'roots'],
+    ],
+  );
   const answers = [
     { key: 'who', kind: 'elicit', body: { action: 'accept', content_json: '{"name":"Ada"}' } },
     { key: 'what', kind: 'sampling', body: { content_json: '{"type":"text","text":"hello"}' } },
@@ -327,7 +402,10 @@ test('stateless questions are answered with, and come back', async () => {
   ];
   const { text } = await bridge.call('greet', {}, { input: { state: first.body.state, answers } });
   assert.equal(text, 'Ada hello file:/// 1 false');
-  assert.equal((await bridge.ask('get_prompt_request', { name: 'p', arguments_json: '' })).kind, 'input_required');
+  assert.equal(
+    (await bridge.ask('get_prompt_request', { name: 'p', arguments_json: '' })).kind,
+    'input_required',
+  );
   const read = await bridge.ask('read_resource_request', { uri: 'a://b' });
   assert.equal(read.body.state.toString(), '"s"');
   assert.equal((await bridge.call('nothing')).error.error_code, 'INVALID');
@@ -354,7 +432,10 @@ test('a call becomes a task, and its result is kept', async () => {
   const news = await bridge.kind('task_status_response');
   assert.equal(news.request_id, '');
   const { body: status } = await bridge.ask('task_status', { task_id: taskId });
-  assert.deepEqual({ ...status }, { task_id: taskId, state: 'running', progress: 1, total: 3, message: 'waiting' });
+  assert.deepEqual(
+    { ...status },
+    { task_id: taskId, state: 'running', progress: 1, total: 3, message: 'waiting' },
+  );
   const waiting = bridge.begin('task_result', { task_id: taskId });
   gate.resolve();
   assert.match((await bridge.answer(waiting)).body.result_json, /trained/);
@@ -375,16 +456,35 @@ test('a task is no longer counted as running, can be cancelled, and fails like a
       });
     },
   });
-  tool({ name: 'broken', async handler(_, ctx) { ctx.startTask(); await turn(); throw new ToolError('no paper', { code: 'PAPER' }); } });
-  tool({ name: 'asks', async handler(_, ctx) { ctx.startTask(); await turn(); return new InputRequired().roots('r'); } });
+  tool({
+    name: 'broken',
+    async handler(_, ctx) {
+      ctx.startTask();
+      await turn();
+      throw new ToolError('no paper', { code: 'PAPER' });
+    },
+  });
+  tool({
+    name: 'asks',
+    async handler(_, ctx) {
+      ctx.startTask();
+      await turn();
+      return new InputRequired().roots('r');
+    },
+  });
   tool({ name: 'quick', handler: () => 'quick' });
   const bridge = new Bridge();
-  const { body: { task_id: taskId } } = await bridge.ask('call_tool', { name: 'long', arguments_json: '' });
+  const {
+    body: { task_id: taskId },
+  } = await bridge.ask('call_tool', { name: 'long', arguments_json: '' });
   assert.equal((await bridge.call('quick')).text, 'quick');
   await bridge.ask('task_cancel', { task_id: taskId });
   const ended = await bridge.kind('task_status_response');
   assert.deepEqual([ended.request_id, ended.body.state], ['', 'cancelled']);
-  for (const [name, code] of [['broken', 'PAPER'], ['asks', 'INVALID']]) {
+  for (const [name, code] of [
+    ['broken', 'PAPER'],
+    ['asks', 'INVALID'],
+  ]) {
     const created = await bridge.ask('call_tool', { name, arguments_json: '' });
     const { body } = await bridge.ask('task_result', { task_id: created.body.task_id });
     assert.equal(body.error.error_code, code);
@@ -394,7 +494,13 @@ test('a task is no longer counted as running, can be cancelled, and fails like a
 
 test('tasks are only so many', async () => {
   configure({ concurrency: 100 });
-  tool({ name: 'long', async handler(_, ctx) { ctx.startTask(); await new Promise(() => {}); } });
+  tool({
+    name: 'long',
+    async handler(_, ctx) {
+      ctx.startTask();
+      await new Promise(() => {});
+    },
+  });
   const bridge = new Bridge();
   for (let count = 0; count < 64; count += 1) {
     assert.equal((await bridge.ask('call_tool', { name: 'long', arguments_json: '' })).kind, 'create_task');
@@ -410,7 +516,10 @@ test('large results go in pieces, and those that are more than one field in a fr
   tool({ name: 'failed', handler: () => new ToolResult({ result: large, isError: true }) });
   tool({ name: 'too large', handler: () => 'x'.repeat(11 * 1024 * 1024) });
   const bridge = new Bridge();
-  for (const [name, field] of [['large', 'result_json'], ['object', 'structured_content_json']]) {
+  for (const [name, field] of [
+    ['large', 'result_json'],
+    ['object', 'structured_content_json'],
+  ]) {
     const id = bridge.beginCall(name);
     const { kind, body: header } = await bridge.answer(id);
     assert.deepEqual([kind, header.field_name], ['stream_header', field]);
@@ -443,11 +552,14 @@ test('progress goes to those who want it, upwards and in whole numbers', async (
   await bridge.call('work');
   assert.deepEqual(bridge.sent, []);
   await bridge.call('work', {}, { progress_token: 'p' });
-  assert.deepEqual(bridge.sent.map(({ body }) => ({ ...body })), [
-    { progress_token: 'p', progress: 1, total: 4, message: 'one' },
-    { progress_token: 'p', progress: 1500, total: 4000, message: '' },
-    { progress_token: 'p', progress: 2000, total: 0, message: '' },
-  ]);
+  assert.deepEqual(
+    bridge.sent.map(({ body }) => ({ ...body })),
+    [
+      { progress_token: 'p', progress: 1, total: 4, message: 'one' },
+      { progress_token: 'p', progress: 1500, total: 4000, message: '' },
+      { progress_token: 'p', progress: 2000, total: 0, message: '' },
+    ],
+  );
 });
 
 test('the request brings its trace, and the state outlives the process', async () => {
@@ -459,10 +571,19 @@ test('the request brings its trace, and the state outlives the process', async (
     },
   });
   tool({ name: 'look', handler: (_, ctx) => ctx.state.visits });
-  tool({ name: 'bytes', handler: () => { saveState(Buffer.alloc(2 ** 20 + 1)); } });
+  tool({
+    name: 'bytes',
+    handler: () => {
+      saveState(Buffer.alloc(2 ** 20 + 1));
+    },
+  });
   const bridge = new Bridge();
   bridge.say('restore_state', { state: Buffer.from('{"visits":4}') });
-  const { body } = await bridge.ask('call_tool', { name: 'visit', arguments_json: '' }, '{"traceparent":"00-1"}');
+  const { body } = await bridge.ask(
+    'call_tool',
+    { name: 'visit', arguments_json: '' },
+    '{"traceparent":"00-1"}',
+  );
   assert.match(body.result_json, /5 00-1/);
   const saved = bridge.sent.shift();
   assert.deepEqual([saved.kind, saved.body.state.toString()], ['save_state', '{"visits":5}']);
@@ -474,14 +595,24 @@ test('the request brings its trace, and the state outlives the process', async (
 });
 
 test('the tool list is asked for and changed', async () => {
-  tool({ name: 'change', async handler() { return (await toolManager.batch({ enable: ['a'], allow: ['b'] })).join(); } });
+  tool({
+    name: 'change',
+    async handler() {
+      return (await toolManager.batch({ enable: ['a'], allow: ['b'] })).join();
+    },
+  });
   const bridge = new Bridge();
   const asked = [];
   const active = (body, { kind }) => {
     asked.push([kind, { ...body }]);
     return ['active_tools', { tool_names: ['x', 'y'] }];
   };
-  Object.assign(bridge.answers, { batch: active, enable_tools: active, set_allowed: active, get_active_tools: active });
+  Object.assign(bridge.answers, {
+    batch: active,
+    enable_tools: active,
+    set_allowed: active,
+    get_active_tools: active,
+  });
   assert.equal((await bridge.call('change')).text, 'x,y');
   assert.deepEqual(await toolManager.enable(['q']), ['x', 'y']);
   assert.deepEqual(asked[0], ['batch', { enable: ['a'], disable: [], allow: ['b'], block: [] }]);

@@ -7,7 +7,9 @@ import { test } from 'node:test';
 import { end, start } from './tool_file.js';
 
 test('a file needs no call at its end, and ends with the bridge', async () => {
-  const tool = await start("import { tool } from 'protomcp';\ntool({ name: 'hi', handler: () => 'hello' });\nsetInterval(() => {}, 1000);");
+  const tool = await start(
+    "import { tool } from 'protomcp';\ntool({ name: 'hi', handler: () => 'hello' });\nsetInterval(() => {}, 1000);",
+  );
   assert.deepEqual(await tool.names(), ['hi']);
   assert.equal(await tool.call('hi'), 'hello');
   assert.equal(await end(tool), 0);
@@ -39,7 +41,10 @@ test('run() serves at once, and its promise tells of the end', async () => {
 });
 
 test('CommonJS can use it, too', async () => {
-  const tool = await start("(async () => { const { tool } = await import('protomcp'); tool({ name: 'one', handler: () => 1 }); })();", { main: 'server.cjs' });
+  const tool = await start(
+    "(async () => { const { tool } = await import('protomcp'); tool({ name: 'one', handler: () => 1 }); })();",
+    { main: 'server.cjs' },
+  );
   assert.deepEqual(await tool.names(), ['one']);
   assert.equal(await end(tool), 0);
 });
@@ -77,14 +82,22 @@ test('what the bridge should never send does no harm, or is told', async () => {
 });
 
 test('a socket that is not there is one line', async () => {
-  const tool = await start("import { tool } from 'protomcp'; tool({ name: 'hi', handler: () => 1 });", { listens: false });
+  const tool = await start("import { tool } from 'protomcp'; tool({ name: 'hi', handler: () => 1 });", {
+    listens: false,
+  });
   assert.equal(await tool.ended, 1);
   assert.match(tool.output, /^the bridge's socket .*socket can't be reached: .*ENOENT.*\n$/);
 });
 
 test('started by hand it says how to start it', async () => {
-  for (const [source, code] of [["tool({ name: 'hi', handler: () => 1 });", 0], ["tool({ name: 'hi', handler: () => 1 }); run();", 1], ['', 0]]) {
-    const tool = await start(`import { tool, run } from 'protomcp';\n${source}`, { env: { PROTOMCP_SOCKET: '' } });
+  for (const [source, code] of [
+    ["tool({ name: 'hi', handler: () => 1 });", 0],
+    ["tool({ name: 'hi', handler: () => 1 }); run();", 1],
+    ['', 0],
+  ]) {
+    const tool = await start(`import { tool, run } from 'protomcp';\n${source}`, {
+      env: { PROTOMCP_SOCKET: '' },
+    });
     assert.equal(await tool.ended, code);
     assert.equal((tool.output.match(/pmcp dev FILE/g) ?? []).length, source ? 1 : 0, tool.output);
   }
@@ -108,37 +121,82 @@ test('a mistake of the author is one line with file and number', async () => {
   const mistakes = [
     ["tool({ name: 'a', handler: 5 });", 'the tool "a": its handler is not a function, but number'],
     ["tool({ name: 'a' });", 'the tool "a": its handler is not a function, but undefined'],
-    ["tool(() => {});", 'tool() takes an object: { name, description, args, handler }'],
-    ["tool({ name: 5, handler() {} });", 'a tool needs a name'],
-    ["tool({ name: 'a', args: 7, handler() {} });", 'the tool "a": its args is not a schema, but of the type number'],
-    ["tool({ name: 'a', args: { type: 'string' }, handler() {} });", 'the tool "a": its args must be an object, not of the type "string"'],
-    ["tool({ name: 'a', args: { parse() {} }, handler() {} });", 'the tool "a": its args is no JSON Schema: "parse" is a function'],
-    ["tool({ name: 'a', output: 'x', handler() {} });", 'the tool "a": its output is not a schema, but of the type string'],
-    ["tool({ name: 'a', readOnlyHint: 'yes', handler() {} });", 'the tool "a": readOnlyHint is neither true nor false'],
-    ["resource({ handler() {} });", 'a resource needs a uri'],
+    ['tool(() => {});', 'tool() takes an object: { name, description, args, handler }'],
+    ['tool({ name: 5, handler() {} });', 'a tool needs a name'],
+    [
+      "tool({ name: 'a', args: 7, handler() {} });",
+      'the tool "a": its args is not a schema, but of the type number',
+    ],
+    [
+      "tool({ name: 'a', args: { type: 'string' }, handler() {} });",
+      'the tool "a": its args must be an object, not of the type "string"',
+    ],
+    [
+      "tool({ name: 'a', args: { parse() {} }, handler() {} });",
+      'the tool "a": its args is no JSON Schema: "parse" is a function',
+    ],
+    [
+      "tool({ name: 'a', output: 'x', handler() {} });",
+      'the tool "a": its output is not a schema, but of the type string',
+    ],
+    [
+      "tool({ name: 'a', readOnlyHint: 'yes', handler() {} });",
+      'the tool "a": readOnlyHint is neither true nor false',
+    ],
+    ['resource({ handler() {} });', 'a resource needs a uri'],
     ["resource({ uri: 'a://b' });", 'the resource "a://b": its handler is not a function, but undefined'],
-    ["resourceTemplate({ uriTemplate: 'a://{?q}', handler() {} });", 'the resource template "a://{?q}" can\'t be matched: use {name} or {+name}'],
-    ["prompt({ name: 'p', arguments: ['x'], handler() {} });", 'the prompt "p": its arguments are no list of { name, description, required }'],
-    ["completion('ref/prompt', 'p', 'a');", 'the completion of "a" of "p": its handler is not a function, but undefined'],
+    [
+      "resourceTemplate({ uriTemplate: 'a://{?q}', handler() {} });",
+      'the resource template "a://{?q}" can\'t be matched: use {name} or {+name}',
+    ],
+    [
+      "prompt({ name: 'p', arguments: ['x'], handler() {} });",
+      'the prompt "p": its arguments are no list of { name, description, required }',
+    ],
+    [
+      "completion('ref/prompt', 'p', 'a');",
+      'the completion of "a" of "p": its handler is not a function, but undefined',
+    ],
     ["middleware('m', 'high', () => {});", 'the middleware "m": its priority is no whole number'],
     ["toolGroup({ name: 'g', actions: {} });", 'the group "g" has no actions'],
-    ["toolGroup({ name: 'g', strategy: 'both', actions: { a: { handler() {} } } });", 'the group "g": its strategy is "both", not "union" or "separate"'],
-    ["toolGroup({ name: 'g', actions: { a: {} } });", 'the action "a" of the group "g": its handler is not a function, but undefined'],
-    ["workflow({ name: 'w', steps: { a: { terminal: true, handler() {} } } });", 'the workflow "w": it has no initial step'],
-    ["workflow({ name: 'w', steps: { a: { initial: true, handler() {} } } });", 'the workflow "w": the step "a" is a dead end: it has no next one and is not terminal'],
-    ["workflow({ name: 'w', steps: { a: { initial: true, next: ['b'], handler() {} } } });", 'the workflow "w": the step "a" leads to "b", which does not exist'],
-    ["workflow({ name: 'w', steps: { a: { initial: true, terminal: true, next: ['a'], handler() {} } } });", 'the workflow "w": the step "a" is terminal, but has a next one'],
+    [
+      "toolGroup({ name: 'g', strategy: 'both', actions: { a: { handler() {} } } });",
+      'the group "g": its strategy is "both", not "union" or "separate"',
+    ],
+    [
+      "toolGroup({ name: 'g', actions: { a: {} } });",
+      'the action "a" of the group "g": its handler is not a function, but undefined',
+    ],
+    [
+      "workflow({ name: 'w', steps: { a: { terminal: true, handler() {} } } });",
+      'the workflow "w": it has no initial step',
+    ],
+    [
+      "workflow({ name: 'w', steps: { a: { initial: true, handler() {} } } });",
+      'the workflow "w": the step "a" is a dead end: it has no next one and is not terminal',
+    ],
+    [
+      "workflow({ name: 'w', steps: { a: { initial: true, next: ['b'], handler() {} } } });",
+      'the workflow "w": the step "a" leads to "b", which does not exist',
+    ],
+    [
+      "workflow({ name: 'w', steps: { a: { initial: true, terminal: true, next: ['a'], handler() {} } } });",
+      'the workflow "w": the step "a" is terminal, but has a next one',
+    ],
     ["sidecar({ name: 's', command: 'redis' });", 'the sidecar "s": its command is no list of words'],
     ['configure({ concurrency: 0 });', 'configure(): concurrency is 0, not a whole number from 1'],
     ['configure({ concurency: 2 });', 'configure() does not know "concurency"'],
   ];
-  const names = 'tool, resource, resourceTemplate, prompt, completion, middleware, toolGroup, workflow, sidecar, configure';
+  const names =
+    'tool, resource, resourceTemplate, prompt, completion, middleware, toolGroup, workflow, sidecar, configure';
   for (let at = 0; at < mistakes.length; at += 8) {
-    await Promise.all(mistakes.slice(at, at + 8).map(async ([line, expected]) => {
-      const tool = await start(`import { ${names} } from 'protomcp';\n\n${line}`);
-      assert.equal(await tool.ended, 1, line);
-      assert.equal(tool.output, `server.mjs:3: ${expected}\n`);
-    }));
+    await Promise.all(
+      mistakes.slice(at, at + 8).map(async ([line, expected]) => {
+        const tool = await start(`import { ${names} } from 'protomcp';\n\n${line}`);
+        assert.equal(await tool.ended, 1, line);
+        assert.equal(tool.output, `server.mjs:3: ${expected}\n`);
+      }),
+    );
   }
 });
 
@@ -149,20 +207,27 @@ test('two of one name are a mistake, wherever they are', async () => {
     'tools/two.mjs': "import { tool } from 'protomcp';\n\n\ntool({ name: 'a', handler() {} });",
   });
   assert.equal(await tool.ended, 1);
-  assert.equal(tool.output, 'tools/two.mjs:4: the tool "a" is defined twice, the first time in tools/one.mjs:2\n');
+  assert.equal(
+    tool.output,
+    'tools/two.mjs:4: the tool "a" is defined twice, the first time in tools/one.mjs:2\n',
+  );
 });
 
 test('in a test of the author a mistake is an error', async () => {
   const { DefinitionError, tool } = await import('../src/index.js');
-  assert.throws(() => tool({ name: 'a', handler: 5 }), (error) => (
-    error instanceof DefinitionError && /process\.test\.js:\d+: the tool "a": its handler/.test(error.message)
-  ));
+  assert.throws(
+    () => tool({ name: 'a', handler: 5 }),
+    (error) =>
+      error instanceof DefinitionError &&
+      /process\.test\.js:\d+: the tool "a": its handler/.test(error.message),
+  );
 });
 
 test('handlers are found in their folder', async () => {
   const handler = (name) => `import { tool } from 'protomcp'; tool({ name: '${name}', handler: () => 1 });`;
   const tool = await start({
-    'server.mjs': "import { configure } from 'protomcp';\nconfigure({ handlersDir: './handlers', hotReload: true });",
+    'server.mjs':
+      "import { configure } from 'protomcp';\nconfigure({ handlersDir: './handlers', hotReload: true });",
     'handlers/b.mjs': handler('b'),
     'handlers/a.mjs': handler('a'),
     'handlers/_helper.mjs': handler('helper'),
@@ -172,16 +237,21 @@ test('handlers are found in their folder', async () => {
   });
   assert.deepEqual(await tool.names(), ['a', 'b']);
   await end(tool);
-  const beside = await start({
-    'app/server.mjs': "import { configure } from 'protomcp';\nconfigure({ handlersDir: './handlers' });",
-    'app/handlers/a.mjs': handler('a'),
-  }, { main: 'app/server.mjs' });
+  const beside = await start(
+    {
+      'app/server.mjs': "import { configure } from 'protomcp';\nconfigure({ handlersDir: './handlers' });",
+      'app/handlers/a.mjs': handler('a'),
+    },
+    { main: 'app/server.mjs' },
+  );
   assert.deepEqual(await beside.names(), ['a']);
   await end(beside);
 });
 
 test('handlers that can not be found or used are told', async () => {
-  const missing = await start("import { configure } from 'protomcp';\nconfigure({ handlersDir: './handlers' });");
+  const missing = await start(
+    "import { configure } from 'protomcp';\nconfigure({ handlersDir: './handlers' });",
+  );
   assert.equal(await missing.ended, 1);
   assert.equal(missing.output, 'server.mjs:2: the folder of handlers "./handlers" does not exist\n');
   const broken = await start({
@@ -234,7 +304,9 @@ test('a sidecar is there before the first call, comes back, and goes with the pr
       break;
     }
     assert.ok(Date.now() < deadline, 'the sidecar still runs');
-    await new Promise((resolve) => { setTimeout(resolve, 5); });
+    await new Promise((resolve) => {
+      setTimeout(resolve, 5);
+    });
   }
   assert.throws(() => readFileSync(file));
 });
@@ -253,13 +325,20 @@ test('a sidecar that can not be started is told, and the tools are there', async
 
 /** Where a program is, if it is installed. */
 function installed(name) {
-  return (process.env.PATH ?? '').split(':').map((folder) => join(folder, name)).find((path) => existsSync(path));
+  return (process.env.PATH ?? '')
+    .split(':')
+    .map((folder) => join(folder, name))
+    .find((path) => existsSync(path));
 }
 
-for (const [name, words] of [['bun', ['run']], ['deno', ['run', '--allow-all', '--node-modules-dir=manual']]]) {
+for (const [name, words] of [
+  ['bun', ['run']],
+  ['deno', ['run', '--allow-all', '--node-modules-dir=manual']],
+]) {
   test(`${name} runs tool files, too`, { skip: !installed(name) && `${name} is not installed` }, async () => {
-    const tool = await start({
-      'server.ts': `
+    const tool = await start(
+      {
+        'server.ts': `
         import { tool, ToolContext } from 'protomcp';
         interface Named { name: string }
         tool({ name: 'hi', handler: ({ name }: Named, ctx: ToolContext) => \`hello, \${name}, \${ctx.isCancelled()}\` });
@@ -269,8 +348,10 @@ for (const [name, words] of [['bun', ['run']], ['deno', ['run', '--allow-all', '
         }) });
         setInterval(() => {}, 1000);
       `,
-      'package.json': '{ "type": "module", "dependencies": { "protomcp": "*" } }',
-    }, { main: 'server.ts', interpreter: [installed(name), ...words] });
+        'package.json': '{ "type": "module", "dependencies": { "protomcp": "*" } }',
+      },
+      { main: 'server.ts', interpreter: [installed(name), ...words] },
+    );
     assert.deepEqual(await tool.names(), ['hi', 'wait']);
     assert.equal(await tool.call('hi', { name: 'Ada' }), 'hello, Ada, false');
     tool.say('call_tool', { name: 'wait' }, '1');
@@ -279,7 +360,9 @@ for (const [name, words] of [['bun', ['run']], ['deno', ['run', '--allow-all', '
     const { body } = await tool.next(({ request_id: id }) => id === '1');
     assert.match(body.result_json, /aborted/);
     assert.equal(await end(tool), 0, tool.output);
-    const wrong = await start("import { tool } from 'protomcp';\n\ntool({ name: 'a', handler: 5 });", { interpreter: [installed(name), ...words] });
+    const wrong = await start("import { tool } from 'protomcp';\n\ntool({ name: 'a', handler: 5 });", {
+      interpreter: [installed(name), ...words],
+    });
     assert.equal(await wrong.ended, 1);
     assert.equal(wrong.output, 'server.mjs:3: the tool "a": its handler is not a function, but number\n');
   });

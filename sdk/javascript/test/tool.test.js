@@ -3,7 +3,16 @@ import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
 
 import {
-  audio, embeddedResource, getRegisteredTools, image, resourceLink, serverContext, text, tool, ToolError, ToolResult,
+  audio,
+  embeddedResource,
+  getRegisteredTools,
+  image,
+  resourceLink,
+  serverContext,
+  text,
+  tool,
+  ToolError,
+  ToolResult,
 } from '../src/index.js';
 import { Bridge, forget } from './bridge.js';
 
@@ -28,7 +37,11 @@ test('a tool is offered as it was defined', async () => {
     taskRequired: true,
     handler: ({ a, b }) => a + b,
   });
-  const { tools, max_concurrent_calls: concurrency, reloads_in_place: inPlace } = await new Bridge().handshake();
+  const {
+    tools,
+    max_concurrent_calls: concurrency,
+    reloads_in_place: inPlace,
+  } = await new Bridge().handshake();
   assert.equal(concurrency, 32);
   assert.equal(inPlace, false);
   const [add] = tools;
@@ -45,11 +58,18 @@ test('a tool is named after its handler, or by its number', () => {
   tool({ handler: function multiply() {} });
   tool({ handler() {} });
   tool({ handler: () => 1 });
-  assert.deepEqual(getRegisteredTools().map(({ name }) => name), ['multiply', 'tool_1', 'tool_2']);
+  assert.deepEqual(
+    getRegisteredTools().map(({ name }) => name),
+    ['multiply', 'tool_1', 'tool_2'],
+  );
 });
 
 test('a definition is what tests of authors expect', async () => {
-  const made = tool({ name: 'add', args: numbers, handler: ({ a, b }) => new ToolResult({ result: String(a + b) }) });
+  const made = tool({
+    name: 'add',
+    args: numbers,
+    handler: ({ a, b }) => new ToolResult({ result: String(a + b) }),
+  });
   assert.equal(getRegisteredTools()[0], made);
   const result = await made.handler({ a: 2, b: 3 });
   assert.equal(result.result, '5');
@@ -85,24 +105,50 @@ test('each value is the result that it should be', async () => {
     ['null', null, { result_json: '[]' }],
     ['an object', { a: [1, null] }, { structured_content_json: '{"a":[1,null]}' }],
     ['an object with a bigint', { a: 10n }, { structured_content_json: '{"a":"10"}' }],
-    ['an object with a date', { a: new Date(0) }, { structured_content_json: '{"a":"1970-01-01T00:00:00.000Z"}' }],
+    [
+      'an object with a date',
+      { a: new Date(0) },
+      { structured_content_json: '{"a":"1970-01-01T00:00:00.000Z"}' },
+    ],
     ['a list', [1, 'a'], { result_json: '[{"type":"text","text":"[1,\\"a\\"]"}]' }],
     ['an object with a type of its own', { type: 'dog' }, { structured_content_json: '{"type":"dog"}' }],
-    ['a block', text('t', { annotations: { priority: 1 } }), { result_json: '[{"type":"text","text":"t","annotations":{"priority":1}}]' }],
-    ['bytes of a picture', image(Uint8Array.of(0, 255), 'image/png'), { result_json: '[{"type":"image","data":"AP8=","mimeType":"image/png"}]' }],
-    ['a block by hand', { type: 'audio', data: Uint8Array.of(0), mimeType: 'audio/wav' }, { result_json: '[{"type":"audio","data":"AA==","mimeType":"audio/wav"}]' }],
+    [
+      'a block',
+      text('t', { annotations: { priority: 1 } }),
+      { result_json: '[{"type":"text","text":"t","annotations":{"priority":1}}]' },
+    ],
+    [
+      'bytes of a picture',
+      image(Uint8Array.of(0, 255), 'image/png'),
+      { result_json: '[{"type":"image","data":"AP8=","mimeType":"image/png"}]' },
+    ],
+    [
+      'a block by hand',
+      { type: 'audio', data: Uint8Array.of(0), mimeType: 'audio/wav' },
+      { result_json: '[{"type":"audio","data":"AA==","mimeType":"audio/wav"}]' },
+    ],
     [
       'several blocks',
-      [audio('AA==', 'audio/wav'), resourceLink('a://b', 'b'), embeddedResource({ uri: 'a://c', blob: Buffer.from('x') })],
+      [
+        audio('AA==', 'audio/wav'),
+        resourceLink('a://b', 'b'),
+        embeddedResource({ uri: 'a://c', blob: Buffer.from('x') }),
+      ],
       {
-        result_json: '[{"type":"audio","data":"AA==","mimeType":"audio/wav"},{"type":"resource_link","uri":"a://b","name":"b"},'
-          + '{"type":"resource","resource":{"uri":"a://c","blob":"eA=="}}]',
+        result_json:
+          '[{"type":"audio","data":"AA==","mimeType":"audio/wav"},{"type":"resource_link","uri":"a://b","name":"b"},' +
+          '{"type":"resource","resource":{"uri":"a://c","blob":"eA=="}}]',
       },
     ],
     [
       'a result as the protocol has it',
       { content: [text('t')], structuredContent: { a: 1 }, isError: true, _meta: { k: 1 } },
-      { is_error: true, result_json: '[{"type":"text","text":"t"}]', structured_content_json: '{"a":1}', meta_json: '{"k":1}' },
+      {
+        is_error: true,
+        result_json: '[{"type":"text","text":"t"}]',
+        structured_content_json: '{"a":1}',
+        meta_json: '{"k":1}',
+      },
     ],
   ];
   for (const [name, value] of cases) tool({ name, handler: () => value });
@@ -110,34 +156,55 @@ test('each value is the result that it should be', async () => {
   for (const [name, , expected] of cases) {
     const { is_error, result_json, structured_content_json, meta_json } = await bridge.call(name);
     const nothing = { is_error: false, result_json: '', structured_content_json: '', meta_json: '' };
-    assert.deepEqual({ is_error, result_json, structured_content_json, meta_json }, { ...nothing, ...expected }, name);
+    assert.deepEqual(
+      { is_error, result_json, structured_content_json, meta_json },
+      { ...nothing, ...expected },
+      name,
+    );
   }
 });
 
 test('a ToolResult says all there is', async () => {
   tool({
     name: 'all',
-    handler: () => new ToolResult({
-      result: 'r',
-      content: [image('AA==', 'image/png')],
-      structuredContent: [1],
-      enableTools: ['x'],
-      disableTools: ['y'],
-      meta: { k: 1 },
-    }),
+    handler: () =>
+      new ToolResult({
+        result: 'r',
+        content: [image('AA==', 'image/png')],
+        structuredContent: [1],
+        enableTools: ['x'],
+        disableTools: ['y'],
+        meta: { k: 1 },
+      }),
   });
-  tool({ name: 'refused', handler: () => new ToolResult({ isError: true, message: 'no entry', suggestion: 'knock', retryable: true }) });
-  tool({ name: 'with result', handler: () => new ToolResult({ isError: true, result: 'said', errorCode: 'E' }) });
+  tool({
+    name: 'refused',
+    handler: () =>
+      new ToolResult({ isError: true, message: 'no entry', suggestion: 'knock', retryable: true }),
+  });
+  tool({
+    name: 'with result',
+    handler: () => new ToolResult({ isError: true, result: 'said', errorCode: 'E' }),
+  });
   tool({ name: 'empty', handler: () => new ToolResult() });
   tool({ name: 'structured', handler: () => new ToolResult({ structuredContent: { a: 1 } }) });
   tool({ name: 'object', handler: () => new ToolResult({ result: { a: 1 } }) });
   const bridge = new Bridge();
   const all = await bridge.call('all');
-  assert.deepEqual(all.content.map(({ type }) => type), ['text', 'image']);
+  assert.deepEqual(
+    all.content.map(({ type }) => type),
+    ['text', 'image'],
+  );
   assert.equal(all.structured_content_json, '[1]');
   assert.deepEqual([all.enable_tools, all.disable_tools, all.meta_json], [['x'], ['y'], '{"k":1}']);
   const refused = await bridge.call('refused');
-  assert.deepEqual(refused.error, { error_code: '', message: 'no entry', suggestion: 'knock', retryable: true, rpc_code: 0 });
+  assert.deepEqual(refused.error, {
+    error_code: '',
+    message: 'no entry',
+    suggestion: 'knock',
+    retryable: true,
+    rpc_code: 0,
+  });
   assert.equal(refused.result_json, '[]', 'the bridge spells what is in the error');
   const withResult = await bridge.call('with result');
   assert.deepEqual([withResult.text, withResult.error.error_code], ['said', 'E']);
@@ -148,16 +215,30 @@ test('a ToolResult says all there is', async () => {
 
 test('what is thrown is told, whatever it is', async () => {
   const cases = {
-    error: () => { throw new TypeError('broken'); },
+    error: () => {
+      throw new TypeError('broken');
+    },
     promise: () => Promise.reject(new Error('late')),
-    text: () => { throw 'a word'; },
-    nothing: () => { throw undefined; },
+    text: () => {
+      throw 'a word';
+    },
+    nothing: () => {
+      throw undefined;
+    },
     returned: () => new Error('returned'),
-    coded: () => { throw ToolError.notFound('no such city', { suggestion: 'try Brno', retryable: true }); },
-    protocol: () => { throw ToolError.protocol(-32602, 'no such cursor'); },
+    coded: () => {
+      throw ToolError.notFound('no such city', { suggestion: 'try Brno', retryable: true });
+    },
+    protocol: () => {
+      throw ToolError.protocol(-32602, 'no such cursor');
+    },
     function: () => () => {},
     bytes: () => Buffer.from('x'),
-    circle: () => { const it = {}; it.it = it; return it; },
+    circle: () => {
+      const it = {};
+      it.it = it;
+      return it;
+    },
   };
   for (const [name, handler] of Object.entries(cases)) tool({ name, handler });
   const bridge = new Bridge();
@@ -171,7 +252,10 @@ test('what is thrown is told, whatever it is', async () => {
   assert.deepEqual(await said('text'), ['INTERNAL', 'a word']);
   assert.deepEqual(await said('nothing'), ['INTERNAL', 'undefined']);
   assert.deepEqual(await said('returned'), ['INTERNAL', 'returned']);
-  assert.deepEqual(await said('coded'), ['NOT_FOUND', 'NOT_FOUND: no such city\nSuggestion: try Brno\n(retryable)']);
+  assert.deepEqual(await said('coded'), [
+    'NOT_FOUND',
+    'NOT_FOUND: no such city\nSuggestion: try Brno\n(retryable)',
+  ]);
   assert.equal((await bridge.call('protocol')).error.rpc_code, -32602);
   assert.match((await said('function'))[1], /returned a function/);
   assert.match((await said('bytes'))[1], /image\(bytes, mimeType\)/);
@@ -191,7 +275,10 @@ test('a result fits its output schema, or the author hears of it', async () => {
   result = { n: 1 };
   assert.equal((await bridge.call('object')).structured_content_json, '{"n":1}');
   result = { n: 'x' };
-  assert.match((await bridge.call('object')).text, /does not fit the tool's output schema: n: expected number/);
+  assert.match(
+    (await bridge.call('object')).text,
+    /does not fit the tool's output schema: n: expected number/,
+  );
   result = new ToolResult({ result: '{"n":1}' });
   assert.equal((await bridge.call('object')).text, '{"n":1}', 'the bridge makes structured content of it');
   result = [1, 2];

@@ -16,7 +16,14 @@ const PACKAGE = dirname(dirname(fileURLToPath(import.meta.url)));
 const PATIENCE = 30_000;
 
 /** Questions about the tool list; that of these tests never changes. */
-const LIST_QUESTIONS = ['get_active_tools', 'set_allowed', 'set_blocked', 'enable_tools', 'disable_tools', 'batch'];
+const LIST_QUESTIONS = [
+  'get_active_tools',
+  'set_allowed',
+  'set_blocked',
+  'enable_tools',
+  'disable_tools',
+  'batch',
+];
 
 const folders = [];
 const children = new Set();
@@ -32,7 +39,8 @@ function folderOf(files, libraries) {
   folders.push(folder);
   mkdirSync(join(folder, 'node_modules'));
   symlinkSync(PACKAGE, join(folder, 'node_modules', 'protomcp'));
-  for (const name of libraries) symlinkSync(join(PACKAGE, 'node_modules', name), join(folder, 'node_modules', name));
+  for (const name of libraries)
+    symlinkSync(join(PACKAGE, 'node_modules', name), join(folder, 'node_modules', name));
   for (const [name, text] of Object.entries(files)) {
     mkdirSync(dirname(join(folder, name)), { recursive: true });
     writeFileSync(join(folder, name), text);
@@ -41,7 +49,10 @@ function folderOf(files, libraries) {
 }
 
 /** Starts `server.mjs` of these files with a bridge at its other end. */
-export async function start(files, { env = {}, listens = true, main = 'server.mjs', libraries = [], interpreter = [process.execPath] } = {}) {
+export async function start(
+  files,
+  { env = {}, listens = true, main = 'server.mjs', libraries = [], interpreter = [process.execPath] } = {},
+) {
   const folder = folderOf(typeof files === 'string' ? { [main]: files } : files, libraries);
   const socketPath = join(folder, 'socket');
   const server = createServer();
@@ -55,23 +66,35 @@ export async function start(files, { env = {}, listens = true, main = 'server.mj
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   children.add(child);
-  const tool = { folder, child, output: '', ended: once(child, 'exit').then(([code, signal]) => code ?? signal) };
-  child.stdout.on('data', (data) => { tool.output += data; });
-  child.stderr.on('data', (data) => { tool.output += data; });
+  const tool = {
+    folder,
+    child,
+    output: '',
+    ended: once(child, 'exit').then(([code, signal]) => code ?? signal),
+  };
+  child.stdout.on('data', (data) => {
+    tool.output += data;
+  });
+  child.stderr.on('data', (data) => {
+    tool.output += data;
+  });
   tool.ended.then(() => server.close());
   const received = [];
   let wake = () => {};
   server.once('connection', (socket) => {
     tool.socket = socket;
     const reader = new FrameReader();
-    socket.on('data', (data) => reader.push(data, (bytes, begin, end) => {
-      const envelope = decode('Envelope', bytes, begin, end);
-      const isListQuestion = LIST_QUESTIONS.includes(envelope.kind) && envelope.request_id;
-      if (envelope.kind === 'register_middleware') tool.say('register_middleware_response', { success: true });
-      else if (isListQuestion) tool.say('active_tools', { tool_names: ['all'] }, envelope.request_id);
-      else received.push(envelope);
-      wake();
-    }));
+    socket.on('data', (data) =>
+      reader.push(data, (bytes, begin, end) => {
+        const envelope = decode('Envelope', bytes, begin, end);
+        const isListQuestion = LIST_QUESTIONS.includes(envelope.kind) && envelope.request_id;
+        if (envelope.kind === 'register_middleware')
+          tool.say('register_middleware_response', { success: true });
+        else if (isListQuestion) tool.say('active_tools', { tool_names: ['all'] }, envelope.request_id);
+        else received.push(envelope);
+        wake();
+      }),
+    );
     socket.on('error', () => {});
     wake();
   });
@@ -80,7 +103,10 @@ export async function start(files, { env = {}, listens = true, main = 'server.mj
       const at = received.findIndex(wanted);
       if (at >= 0) return received.splice(at, 1)[0];
       await new Promise((resolve, reject) => {
-        const timer = setTimeout(() => reject(new Error(`waited in vain for ${wanted}: ${tool.output}`)), PATIENCE);
+        const timer = setTimeout(
+          () => reject(new Error(`waited in vain for ${wanted}: ${tool.output}`)),
+          PATIENCE,
+        );
         wake = () => {
           clearTimeout(timer);
           resolve();
@@ -93,7 +119,10 @@ export async function start(files, { env = {}, listens = true, main = 'server.mj
     }
   };
   tool.connected = async () => {
-    while (!tool.socket) await new Promise((resolve) => { wake = resolve; });
+    while (!tool.socket)
+      await new Promise((resolve) => {
+        wake = resolve;
+      });
   };
   tool.say = (kind, body = {}, id = '') => tool.socket.write(encodeFrame({ kind, body, request_id: id }));
   tool.ask = (kind, body, id) => {
@@ -107,7 +136,11 @@ export async function start(files, { env = {}, listens = true, main = 'server.mj
     return body.tools.map(({ name }) => name);
   };
   tool.call = async (name, args = {}) => {
-    const { body } = await tool.ask('call_tool', { name, arguments_json: JSON.stringify(args) }, `call ${name}`);
+    const { body } = await tool.ask(
+      'call_tool',
+      { name, arguments_json: JSON.stringify(args) },
+      `call ${name}`,
+    );
     return JSON.parse(body.result_json)[0].text;
   };
   return tool;

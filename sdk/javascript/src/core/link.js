@@ -17,6 +17,8 @@ export function tell(kind, body) {
 export function ask(kind, body, request) {
   const way = request?.peer ?? peer;
   if (way) return way.ask(kind, body, request);
-  const error = new ToolError('there is no bridge: run this file with `pmcp dev FILE`', { code: 'NO_BRIDGE' });
+  const error = new ToolError('there is no bridge: run this file with `pmcp dev FILE`', {
+    code: 'NO_BRIDGE',
+  });
   return Promise.reject(error);
 }

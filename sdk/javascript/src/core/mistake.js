@@ -46,5 +46,7 @@ export function tellAuthor(what, error, request) {
 /** The stack of an error without the frames between the author's code and the event loop. */
 export function stackOf(error) {
   const lines = String(error?.stack ?? error).split('\n');
-  return lines.filter((line) => !line.includes(OURS) && !/^\s+at .*\((?:node|native|ext):/.test(line)).join('\n');
+  return lines
+    .filter((line) => !line.includes(OURS) && !/^\s+at .*\((?:node|native|ext):/.test(line))
+    .join('\n');
 }

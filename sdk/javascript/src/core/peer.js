@@ -100,17 +100,29 @@ export class Peer {
       return;
     }
     switch (kind) {
-      case 'list_tools': this.#listTools(id); break;
-      case 'register_middleware_response': this.#registered(body); break;
+      case 'list_tools':
+        this.#listTools(id);
+        break;
+      case 'register_middleware_response':
+        this.#registered(body);
+        break;
       case 'reload': {
         const error = 'modules that are loaded stay loaded; a new process shows the changed code';
         this.send('reload_response', { success: false, error }, id);
         break;
       }
-      case 'cancel': this.#cancel(body.request_id); break;
-      case 'restore_state': hooks.restore(body.state); break;
-      case 'task_status': this.send('task_status_response', this.#tasks.status(body.task_id), id); break;
-      case 'task_result': this.#taskResult(body.task_id, id); break;
+      case 'cancel':
+        this.#cancel(body.request_id);
+        break;
+      case 'restore_state':
+        hooks.restore(body.state);
+        break;
+      case 'task_status':
+        this.send('task_status_response', this.#tasks.status(body.task_id), id);
+        break;
+      case 'task_result':
+        this.#taskResult(body.task_id, id);
+        break;
       case 'task_cancel': {
         const request = this.#tasks.requestOf(body.task_id);
         if (request) this.#cancelRequest(request);

@@ -55,7 +55,9 @@ export class Registry {
 
   /** Those that hosts see in the list. */
   shown() {
-    return [...this.#entries.values()].filter(({ isHidden }) => !isHidden).map(({ definition }) => definition);
+    return [...this.#entries.values()]
+      .filter(({ isHidden }) => !isHidden)
+      .map(({ definition }) => definition);
   }
 
   /** Shows what was hidden; names that nothing has are skipped. */
@@ -75,7 +77,9 @@ export class Registry {
   #setHidden(names, isHidden) {
     const found = [names].flat().map((name) => this.#entries.get(name));
     const others = found.filter((entry) => entry && entry.isHidden !== isHidden);
-    others.forEach((entry) => { entry.isHidden = isHidden; });
+    others.forEach((entry) => {
+      entry.isHidden = isHidden;
+    });
     if (others.length > 0) changed(this.#noun);
   }
 

@@ -22,7 +22,8 @@ const EVALUATION_MAX = 10_000;
 /** What cancelled handlers get to end by themselves when the bridge is gone. */
 const END_GRACE = 250;
 
-const BY_HAND = 'this is a tool process, it speaks only with pmcp: run it with `pmcp dev FILE` (PROTOMCP_SOCKET is not set)';
+const BY_HAND =
+  'this is a tool process, it speaks only with pmcp: run it with `pmcp dev FILE` (PROTOMCP_SOCKET is not set)';
 
 const MARK = Symbol.for('protomcp.loaded');
 
@@ -130,7 +131,8 @@ async function connect(offer) {
  */
 export function start(offer) {
   if (globalThis[MARK]) {
-    say(`protomcp was loaded twice, from ${globalThis[MARK]} and from ${import.meta.url}: only the first offers its tools`);
+    const places = `${globalThis[MARK]} and ${import.meta.url}`;
+    say(`protomcp was loaded from two places, ${places}: only the first offers its tools`);
     return;
   }
   globalThis[MARK] = import.meta.url;

@@ -64,7 +64,8 @@ export class Tasks {
 
   #forgetOldest() {
     const kept = [...this.#tasks].filter(([, task]) => task.result);
-    const size = ({ result }) => (result.result_json ?? '').length + (result.structured_content_json ?? '').length;
+    const size = ({ result }) =>
+      (result.result_json ?? '').length + (result.structured_content_json ?? '').length;
     let total = kept.reduce((sum, [, task]) => sum + size(task), 0);
     while (kept.length > KEPT_MAX || (kept.length > 1 && total > KEPT_SIZE_MAX)) {
       const [id, task] = kept.shift();

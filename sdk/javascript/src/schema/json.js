@@ -36,7 +36,10 @@ export function check(schema, value, path = '') {
   if (type !== undefined && ![type].flat().some((one) => isOfType(value, one))) {
     return say(`expected ${[type].flat().join(' or ')}, received ${typeOf(value)}`);
   }
-  if (Array.isArray(schema.enum) && !schema.enum.some((one) => JSON.stringify(one) === JSON.stringify(value))) {
+  if (
+    Array.isArray(schema.enum) &&
+    !schema.enum.some((one) => JSON.stringify(one) === JSON.stringify(value))
+  ) {
     return say(`expected one of ${schema.enum.map((one) => JSON.stringify(one)).join(', ')}`);
   }
   const below = (name) => (path ? `${path}.${name}` : String(name));

@@ -12,11 +12,31 @@ function kindOf(def) {
 }
 
 const FORMATS = {
-  url: 'uri', datetime: 'date-time', e164: undefined, guid: 'uuid', cuid: undefined, cuid2: undefined,
-  ulid: undefined, nanoid: undefined, xid: undefined, ksuid: undefined, jwt: undefined, emoji: undefined,
-  base64: undefined, base64url: undefined, regex: undefined, ip: undefined, cidr: undefined,
-  lowercase: undefined, uppercase: undefined, json_string: undefined, starts_with: undefined,
-  ends_with: undefined, includes: undefined, cidrv4: undefined, cidrv6: undefined,
+  url: 'uri',
+  datetime: 'date-time',
+  e164: undefined,
+  guid: 'uuid',
+  cuid: undefined,
+  cuid2: undefined,
+  ulid: undefined,
+  nanoid: undefined,
+  xid: undefined,
+  ksuid: undefined,
+  jwt: undefined,
+  emoji: undefined,
+  base64: undefined,
+  base64url: undefined,
+  regex: undefined,
+  ip: undefined,
+  cidr: undefined,
+  lowercase: undefined,
+  uppercase: undefined,
+  json_string: undefined,
+  starts_with: undefined,
+  ends_with: undefined,
+  includes: undefined,
+  cidrv4: undefined,
+  cidrv6: undefined,
 };
 
 function format(name) {
@@ -30,7 +50,9 @@ function enumValues(def) {
   if (Array.isArray(entries)) return entries;
   // A numeric enum of TypeScript has its numbers as keys, too.
   const numbers = Object.values(entries).filter((value) => typeof value === 'number');
-  return Object.entries(entries).filter(([key]) => !numbers.includes(Number(key))).map(([, value]) => value);
+  return Object.entries(entries)
+    .filter(([key]) => !numbers.includes(Number(key)))
+    .map(([, value]) => value);
 }
 
 function oneOfValues(values) {
@@ -49,14 +71,31 @@ function checks3(kind, def) {
   for (const { kind: check, value, inclusive, regex } of def.checks ?? []) {
     const isText = kind === 'string';
     switch (check) {
-      case 'min': schema[isText ? 'minLength' : inclusive ? 'minimum' : 'exclusiveMinimum'] = value; break;
-      case 'max': schema[isText ? 'maxLength' : inclusive ? 'maximum' : 'exclusiveMaximum'] = value; break;
-      case 'length': Object.assign(schema, { minLength: value, maxLength: value }); break;
-      case 'int': schema.type = 'integer'; break;
-      case 'multipleOf': schema.multipleOf = value; break;
-      case 'regex': schema.pattern = regex.source; break;
-      case 'trim': case 'toLowerCase': case 'toUpperCase': case 'finite': break;
-      default: schema.format = format(check);
+      case 'min':
+        schema[isText ? 'minLength' : inclusive ? 'minimum' : 'exclusiveMinimum'] = value;
+        break;
+      case 'max':
+        schema[isText ? 'maxLength' : inclusive ? 'maximum' : 'exclusiveMaximum'] = value;
+        break;
+      case 'length':
+        Object.assign(schema, { minLength: value, maxLength: value });
+        break;
+      case 'int':
+        schema.type = 'integer';
+        break;
+      case 'multipleOf':
+        schema.multipleOf = value;
+        break;
+      case 'regex':
+        schema.pattern = regex.source;
+        break;
+      case 'trim':
+      case 'toLowerCase':
+      case 'toUpperCase':
+      case 'finite':
+        break;
+      default:
+        schema.format = format(check);
     }
   }
   if (kind === 'array') {
@@ -73,14 +112,29 @@ function checks4(kind, def) {
   for (const { check, value, inclusive, format: name, minimum, maximum, length, pattern } of all) {
     const isText = kind === 'string';
     switch (check) {
-      case 'number_format': if (/int/.test(name)) schema.type = 'integer'; break;
-      case 'greater_than': schema[inclusive ? 'minimum' : 'exclusiveMinimum'] = value; break;
-      case 'less_than': schema[inclusive ? 'maximum' : 'exclusiveMaximum'] = value; break;
-      case 'multiple_of': schema.multipleOf = value; break;
-      case 'min_length': schema[isText ? 'minLength' : 'minItems'] = minimum; break;
-      case 'max_length': schema[isText ? 'maxLength' : 'maxItems'] = maximum; break;
+      case 'number_format':
+        if (/int/.test(name)) schema.type = 'integer';
+        break;
+      case 'greater_than':
+        schema[inclusive ? 'minimum' : 'exclusiveMinimum'] = value;
+        break;
+      case 'less_than':
+        schema[inclusive ? 'maximum' : 'exclusiveMaximum'] = value;
+        break;
+      case 'multiple_of':
+        schema.multipleOf = value;
+        break;
+      case 'min_length':
+        schema[isText ? 'minLength' : 'minItems'] = minimum;
+        break;
+      case 'max_length':
+        schema[isText ? 'maxLength' : 'maxItems'] = maximum;
+        break;
       case 'length_equals':
-        Object.assign(schema, isText ? { minLength: length, maxLength: length } : { minItems: length, maxItems: length });
+        Object.assign(
+          schema,
+          isText ? { minLength: length, maxLength: length } : { minItems: length, maxItems: length },
+        );
         break;
       case 'string_format':
         if (name === 'regex') schema.pattern = pattern?.source;
@@ -141,24 +195,47 @@ class Converter {
     const checks = () => withoutUndefined(internals ? checks4(kind, def) : checks3(kind, def));
     const inner = () => this.#convert(def.innerType);
     switch (kind) {
-      case 'string': return { type: 'string', ...checks() };
-      case 'number': return { type: 'number', ...checks() };
-      case 'int': return { type: 'integer' };
-      case 'nan': return { type: 'number' };
-      case 'bigint': return { type: 'integer' };
-      case 'boolean': return { type: 'boolean' };
-      case 'null': return { type: 'null' };
-      case 'date': return { type: 'string', format: 'date-time' };
-      case 'any': case 'unknown': case 'undefined': case 'void': case 'custom': case 'symbol': case 'transform':
+      case 'string':
+        return { type: 'string', ...checks() };
+      case 'number':
+        return { type: 'number', ...checks() };
+      case 'int':
+        return { type: 'integer' };
+      case 'nan':
+        return { type: 'number' };
+      case 'bigint':
+        return { type: 'integer' };
+      case 'boolean':
+        return { type: 'boolean' };
+      case 'null':
+        return { type: 'null' };
+      case 'date':
+        return { type: 'string', format: 'date-time' };
+      case 'any':
+      case 'unknown':
+      case 'undefined':
+      case 'void':
+      case 'custom':
+      case 'symbol':
+      case 'transform':
         return {};
-      case 'never': return { not: {} };
-      case 'literal': return oneOfValues(def.values ?? [def.value]);
-      case 'enum': case 'nativeEnum': return oneOfValues(enumValues(def));
-      case 'array': return { type: 'array', items: this.#convert(def.element ?? def.type), ...checks() };
-      case 'set': return { type: 'array', uniqueItems: true, items: this.#convert(def.valueType) };
-      case 'tuple': return this.#tuple(def);
-      case 'object': return this.#object(def);
-      case 'record': case 'map': {
+      case 'never':
+        return { not: {} };
+      case 'literal':
+        return oneOfValues(def.values ?? [def.value]);
+      case 'enum':
+      case 'nativeEnum':
+        return oneOfValues(enumValues(def));
+      case 'array':
+        return { type: 'array', items: this.#convert(def.element ?? def.type), ...checks() };
+      case 'set':
+        return { type: 'array', uniqueItems: true, items: this.#convert(def.valueType) };
+      case 'tuple':
+        return this.#tuple(def);
+      case 'object':
+        return this.#object(def);
+      case 'record':
+      case 'map': {
         const names = withoutUndefined(this.#convert(def.keyType));
         const isPlain = names.type === 'string' && Object.keys(names).length === 1;
         return {
@@ -167,26 +244,41 @@ class Converter {
           additionalProperties: this.#convert(def.valueType),
         };
       }
-      case 'union': return anyOf([...def.options.values()].map((option) => this.#convert(option)));
-      case 'intersection': return { allOf: [this.#convert(def.left), this.#convert(def.right)] };
-      case 'nullable': return orNull(inner());
-      case 'default': case 'prefault': {
+      case 'union':
+        return anyOf([...def.options.values()].map((option) => this.#convert(option)));
+      case 'intersection':
+        return { allOf: [this.#convert(def.left), this.#convert(def.right)] };
+      case 'nullable':
+        return orNull(inner());
+      case 'default':
+      case 'prefault': {
         const value = typeof def.defaultValue === 'function' ? def.defaultValue() : def.defaultValue;
         return { ...inner(), default: value };
       }
-      case 'optional': case 'nonoptional': case 'readonly': case 'catch': case 'success': return inner();
-      case 'promise': return this.#convert(def.innerType ?? def.type);
-      case 'branded': return this.#convert(def.type);
-      case 'effects': return this.#convert(def.schema);
-      case 'lazy': return this.#convert(def.getter());
+      case 'optional':
+      case 'nonoptional':
+      case 'readonly':
+      case 'catch':
+      case 'success':
+        return inner();
+      case 'promise':
+        return this.#convert(def.innerType ?? def.type);
+      case 'branded':
+        return this.#convert(def.type);
+      case 'effects':
+        return this.#convert(def.schema);
+      case 'lazy':
+        return this.#convert(def.getter());
       case 'pipe': {
         // What a transformation makes can't be seen; what goes into it can.
         const isHidden = (side) => kindOf(side._zod?.def ?? side._def) === 'transform';
         if (this.#isInput) return this.#convert(isHidden(def.in) ? def.out : def.in);
         return this.#convert(isHidden(def.out) ? def.in : def.out);
       }
-      case 'template_literal': return { type: 'string', pattern: internals.pattern?.source };
-      default: throw new Error(`the kind "${kind}" of a zod schema has no JSON Schema`);
+      case 'template_literal':
+        return { type: 'string', pattern: internals.pattern?.source };
+      default:
+        throw new Error(`the kind "${kind}" of a zod schema has no JSON Schema`);
     }
   }
 
@@ -255,17 +347,25 @@ export function tidy(json) {
   const isUseful = ([key, value]) => {
     switch (key) {
       // A format says the same in a word.
-      case 'pattern': return typeof json.format !== 'string';
-      case 'minimum': case 'maximum': return Math.abs(value) !== Number.MAX_SAFE_INTEGER;
-      case 'propertyNames': return JSON.stringify(value) !== '{"type":"string"}';
-      default: return true;
+      case 'pattern':
+        return typeof json.format !== 'string';
+      case 'minimum':
+      case 'maximum':
+        return Math.abs(value) !== Number.MAX_SAFE_INTEGER;
+      case 'propertyNames':
+        return JSON.stringify(value) !== '{"type":"string"}';
+      default:
+        return true;
     }
   };
   const tidied = ([key, value]) => {
     if (['default', 'const', 'enum', 'examples'].includes(key)) return [key, value];
     // In these the keys are names of the author.
     const isMap = key === 'properties' || key === '$defs';
-    return [key, isMap ? Object.fromEntries(Object.entries(value).map(([name, it]) => [name, tidy(it)])) : tidy(value)];
+    return [
+      key,
+      isMap ? Object.fromEntries(Object.entries(value).map(([name, it]) => [name, tidy(it)])) : tidy(value),
+    ];
   };
   return Object.fromEntries(Object.entries(json).filter(isUseful).map(tidied));
 }

@@ -85,10 +85,17 @@ function writeValue(field, value) {
     writeVarint(out.length - at - end);
   } else {
     switch (field.type) {
-      case 's': writeString(value); break;
-      case 'b': writeBytes(value); break;
-      case 'f': writeVarint(1); break;
-      default: writeInt64(value);
+      case 's':
+        writeString(value);
+        break;
+      case 'b':
+        writeBytes(value);
+        break;
+      case 'f':
+        writeVarint(1);
+        break;
+      default:
+        writeInt64(value);
     }
   }
   writeVarint(field.tag);
@@ -197,17 +204,25 @@ function readScalar(type, end) {
   }
   const low = readVarint(end);
   switch (type) {
-    case 'f': return low !== 0 || high !== 0;
-    case 'i': return low | 0;
-    case 'u': return low;
-    default: return whole(low, type === 'I');
+    case 'f':
+      return low !== 0 || high !== 0;
+    case 'i':
+      return low | 0;
+    case 'u':
+      return low;
+    default:
+      return whole(low, type === 'I');
   }
 }
 
 function skip(number, wireType, end, depth) {
   switch (wireType) {
-    case 0: readVarint(end); break;
-    case 1: pos += 8; break;
+    case 0:
+      readVarint(end);
+      break;
+    case 1:
+      pos += 8;
+      break;
     case 2: {
       const length = readLength(end);
       pos += length;
@@ -224,8 +239,11 @@ function skip(number, wireType, end, depth) {
         skip(tag >>> 3, tag & 7, end, depth + 1);
       }
       break;
-    case 5: pos += 4; break;
-    default: throw new WireError(`there is no wire type ${wireType}`);
+    case 5:
+      pos += 4;
+      break;
+    default:
+      throw new WireError(`there is no wire type ${wireType}`);
   }
   if (pos > end) throw new WireError('a field is longer than its message');
 }
