@@ -67,9 +67,10 @@ fn probes_tell_whether_a_tool_process_serves_and_need_nothing() {
     peer.handshake(vec![tool("any")]);
     eventually("it is ready", || ready().1 == 0);
     assert_eq!(ready(), ("200 ready".into(), 0));
-    // Whoever probes knows no name of the server and brings no secret.
-    let response = served.ask("GET /readyz", &[("Host", "10.1.2.3:80")], "");
+    // Whoever probes brings no secret; on loopback only a page would know us by another name.
+    let response = served.ask("GET /readyz", &[("Host", "localhost:80")], "");
     assert_eq!((response.status, &*response.body), (200, "ready\n"));
+    assert_eq!(served.ask("GET /readyz", &[("Host", "10.1.2.3:80")], "").status, 403);
     raw.order("echo 'a secret word' >&2; exit 3");
     eventually("its end is seen", || ready().1 == 1);
     let peer = raw.connect();

@@ -53,10 +53,10 @@ mod process_life;
 mod prompts;
 /// Tool processes written with SDKs as they are published.
 mod published_sdks;
-/// What must be refused.
-mod refusals;
 /// The Python SDK of this tree.
 mod python_sdk;
+/// What must be refused.
+mod refusals;
 /// Reloads: proving the new process beside the old one, and the other ways.
 mod reload;
 /// Resources: lists, reading, subscriptions.
