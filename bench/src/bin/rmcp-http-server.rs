@@ -1,6 +1,7 @@
 //! The peer to compare with over HTTP: a Streamable HTTP server written with the official Rust SDK,
 //! axum and tokio as its documentation shows, with the same `echo` tool that sits behind the bridge.
 
+use axum::serve::ListenerExt as _;
 use rmcp::handler::server::wrapper::Parameters;
 use rmcp::transport::StreamableHttpService;
 use rmcp::transport::streamable_http_server::StreamableHttpServerConfig;
@@ -34,6 +35,10 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let router = axum::Router::new().nest_service("/mcp", service);
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
     println!("listening on http://{}/mcp", listener.local_addr()?);
+    // Without this each of its calls would wait 40 ms for an acknowledgement.
+    let listener = listener.tap_io(|stream| {
+        let _ = stream.set_nodelay(true);
+    });
     axum::serve(listener, router).await?;
     Ok(())
 }
