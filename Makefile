@@ -13,7 +13,7 @@ BENCH ?=
 STATIC_MAX := 2097152
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo demo-python test test-javascript-sdk test-python-sdk conformance check proto proto-check static bench clean
+.PHONY: help build demo demo-python test test-javascript-sdk test-python-sdk conformance check proto proto-check static image bench clean
 
 help: ## Show this list.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-19s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -90,6 +90,14 @@ static: ## Build the static bridge: target/static/pmcp.
 	if [ $$target = $(MUSL) ] && [ $$size -gt $(STATIC_MAX) ]; then \
 		echo "that is more than $(STATIC_MAX) bytes"; exit 1; \
 	fi
+
+# The tool file of `make demo` stands for yours; it needs the SDK alone.
+image: static ## Put what the container image holds side by side: target/static/pmcp and server.
+	@set -eu; \
+	if [ -d "$$(rustc --print target-libdir --target $(MUSL) 2>/dev/null)" ]; then target=$(MUSL); flags=; \
+	else target=$(GNU); flags='-C target-feature=+crt-static'; fi; \
+	RUSTFLAGS=$$flags $(CARGO) build --release --locked --no-default-features --example demo --target $$target; \
+	cp $(OUT)/$$target/release/examples/demo $(OUT)/static/server
 
 bench: static ## Measure the static bridge beside a do-nothing server and one without a bridge.
 	$(CARGO) build --release --locked --manifest-path bench/Cargo.toml --target-dir $(OUT)/bench

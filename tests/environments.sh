@@ -63,6 +63,18 @@ python_sdk() {
     "$env/python-sdk/bin/pyright" --version
 }
 operation() { virtual operation "$here/operation/requirements.txt"; }
+
+# A web server from Debian's packages if none is installed; nothing of the machine is changed.
+reverse_proxy() {
+    mkdir -p "$env/nginx"
+    if installed=$(command -v nginx); then
+        ln -s "$installed" "$env/nginx/nginx"
+        return
+    fi
+    (cd "$env/nginx" && { apt-get download nginx || { apt-get update && apt-get download nginx; }; } &&
+        dpkg-deb --extract nginx_*.deb . && rm nginx_*.deb && ln -s usr/sbin/nginx nginx)
+    "$env/nginx/nginx" -v
+}
 client_python() { virtual client-python "$here/clients/requirements.txt"; }
 
 client_rust() {
@@ -143,6 +155,12 @@ else
     for name in client-node schemas; do
         skip "$name" 'there is no Node with npm'
     done
+fi
+
+if command -v nginx >/dev/null || command -v apt-get >/dev/null; then
+    make_one nginx reverse_proxy "$here/environments.sh"
+else
+    skip nginx 'it is not installed, and there are no packages of Debian'
 fi
 
 if [ -n "$failed" ]; then

@@ -19,6 +19,10 @@ mod both_eras;
 mod calls;
 /// Cancellation in both directions, and calls that take too long.
 mod cancel;
+/// The image of `deploy/container`.
+mod container;
+/// The files below `deploy/`.
+mod deploy;
 /// `pmcp dev`: a change of the file is a new tool process.
 mod dev;
 /// `pmcp health`.

@@ -11,6 +11,20 @@ pub(crate) fn signal(pid: u32, name: &str) {
     assert!(status.success(), "kill -{name} {pid}");
 }
 
+/// Whether namespaces can be made in which a folder is all that there is, and users be changed.
+pub(crate) fn can_unshare() -> bool {
+    let mut unshare = Command::new("unshare");
+    unshare.args([
+        "--mount",
+        "--pid",
+        "--fork",
+        "sh",
+        "-c",
+        "mount --make-rprivate / && chroot --userspec=1:1 / true",
+    ]);
+    unshare.output().is_ok_and(|output| output.status.success())
+}
+
 /// Whether a process runs; a zombie does not.
 pub(crate) fn alive(pid: u32) -> bool {
     status(pid, "State").is_some_and(|state| !state.starts_with(['Z', 'X']))

@@ -239,10 +239,26 @@ impl Peer {
         }
     }
 
+    /// A call that has come already.
+    #[track_caller]
+    pub(crate) fn try_call(&self) -> Option<Call> {
+        let frames = std::iter::from_fn(|| self.frames.try_recv().ok());
+        frames
+            .map(|frame| frame.expect("the bridge keeps the connection"))
+            .find(|frame| !frame.was_answered)
+            .map(|frame| Call::of(frame.envelope))
+    }
+
     /// The next call.
     #[track_caller]
     pub(crate) fn call(&self) -> Call {
-        let envelope = self.next();
+        Call::of(self.next())
+    }
+}
+
+impl Call {
+    #[track_caller]
+    fn of(envelope: Envelope) -> Call {
         match envelope.msg {
             Some(Msg::CallTool(request)) => Call {
                 id: envelope.request_id,
@@ -253,7 +269,9 @@ impl Peer {
             other => panic!("a call was expected, and this came: {other:?}"),
         }
     }
+}
 
+impl Peer {
     /// Answers a call.
     #[track_caller]
     pub(crate) fn answer(&self, call: &Call, response: CallToolResponse) {

@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 
 use super::pmcp::Setup;
@@ -67,7 +67,12 @@ impl Served {
     /// The same with another standard input.
     #[track_caller]
     pub(crate) fn start_with(setup: Setup, places: usize, stdin: Stdio) -> Served {
-        let mut command = setup.build();
+        Served::spawn(setup.build(), places, stdin)
+    }
+
+    /// The same with a whole command.
+    #[track_caller]
+    pub(crate) fn spawn(mut command: Command, places: usize, stdin: Stdio) -> Served {
         command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let stderr = Arc::new(Mutex::new(String::new()));
