@@ -1,7 +1,9 @@
-//! The official clients connect over stdio in each of their ways, use what there is, and are content.
+//! The official clients connect over stdio and over HTTP in each of their ways, use what there is, and
+//! are content.
 //! One scenario serves all: each has a program in its own language (`tests/clients`) that carries out
 //! the steps and prints what came of each.
 
+use std::ffi::OsString;
 use std::io::Read;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -11,6 +13,7 @@ use serde_json::{Value, json};
 
 use crate::support::dir::Dir;
 use crate::support::pmcp::{binary, example};
+use crate::support::web::Web;
 use crate::support::{environment, eventually, process};
 
 const HANDSHAKE: &str = "2025-11-25";
@@ -59,16 +62,23 @@ impl Client {
 
     /// Carries out the steps with this tool process; the lines that it printed.
     fn run(&self, mode: &str, tool: &[&str], steps: &[Value]) -> Vec<Value> {
+        let mut to: Vec<OsString> = Vec::new();
+        if std::env::var_os("PMCP_TRANSCRIPTS").is_some() {
+            to.push(example("recorder").into());
+        }
+        to.push(binary().into());
+        to.extend(tool.iter().map(OsString::from));
+        self.connect(mode, &to, steps)
+    }
+
+    /// Carries out the steps with what this command line or URL names.
+    fn connect(&self, mode: &str, to: &[OsString], steps: &[Value]) -> Vec<Value> {
         let name = format!("{} {mode}", self.name);
         let dir = Arc::new(Dir::new());
         let mut command = Command::new(&self.program);
         command.args(&self.script);
-        if std::env::var_os("PMCP_TRANSCRIPTS").is_some() {
-            command.arg(example("recorder"));
-        }
         let mut child = command
-            .arg(binary())
-            .args(tool)
+            .args(to)
             .env("SCRIPT", Value::from(steps).to_string())
             .env("MODE", mode)
             .env("PYTHONDONTWRITEBYTECODE", "1")
@@ -101,13 +111,27 @@ impl Client {
         lines
     }
 
-    /// Goes through steps and compares.
+    /// Goes through steps over stdio and compares.
     fn is_content(&self, mode: &str, revision: &str, steps: Vec<(Value, Seen)>) {
         let tool = example("tool-everything");
         let (steps, expected): (Vec<Value>, Vec<Seen>) = steps.into_iter().unzip();
         let lines = self.run(mode, &["run", tool.to_str().unwrap()], &steps);
+        self.compare(mode, revision, &steps, &expected, &lines);
+    }
+
+    /// The same over HTTP, with a server of its own.
+    fn is_content_over_http(&self, mode: &str, revision: &str, steps: Vec<(Value, Seen)>) {
+        let dir = Arc::new(Dir::new());
+        let server = Web::start(&dir, &example("tool-everything"), &[]);
+        let url = format!("http://{}/mcp", server.address);
+        let (steps, expected): (Vec<Value>, Vec<Seen>) = steps.into_iter().unzip();
+        let lines = self.connect(mode, &[url.into()], &steps);
+        self.compare(mode, revision, &steps, &expected, &lines);
+    }
+
+    fn compare(&self, mode: &str, revision: &str, steps: &[Value], expected: &[Seen], lines: &[Value]) {
         assert_eq!(lines[0]["revision"], revision, "{} {mode}", self.name);
-        for ((step, expected), seen) in steps.iter().zip(&expected).zip(&lines[1..]) {
+        for ((step, expected), seen) in steps.iter().zip(expected).zip(&lines[1..]) {
             let holds = match expected {
                 Seen::Like(expected) => is_like(seen, expected),
                 Seen::Error(code) => self.is_error(seen, *code),
@@ -282,6 +306,45 @@ fn rust() {
     client.is_content("", HANDSHAKE, scenario(HANDSHAKE));
     client.is_content("discover", MODERN, scenario(MODERN));
     client.is_content("auto", MODERN, scenario(MODERN));
+}
+
+#[test]
+fn python_over_http() {
+    let Some(client) = Client::python() else { return };
+    client.is_content_over_http("legacy", HANDSHAKE, scenario(HANDSHAKE));
+    client.is_content_over_http("", MODERN, scenario(MODERN));
+    client.is_content_over_http("2026-07-28", MODERN, scenario(MODERN));
+}
+
+#[test]
+fn fastmcp_over_http() {
+    let Some(client) = Client::fastmcp() else { return };
+    client.is_content_over_http("legacy", HANDSHAKE, scenario(HANDSHAKE));
+    client.is_content_over_http("", MODERN, scenario(MODERN));
+}
+
+#[test]
+fn typescript_sdk_over_http() {
+    let Some(client) = Client::typescript_sdk() else { return };
+    client.is_content_over_http("", HANDSHAKE, scenario(HANDSHAKE));
+    client.is_content_over_http("", HANDSHAKE, tasks());
+}
+
+#[test]
+fn typescript_over_http() {
+    let Some(client) = Client::typescript() else { return };
+    client.is_content_over_http("", HANDSHAKE, scenario(HANDSHAKE));
+    client.is_content_over_http("auto", MODERN, scenario(MODERN));
+    client.is_content_over_http("2026-07-28", MODERN, scenario(MODERN));
+    client.is_content_over_http("auto", MODERN, tasks());
+}
+
+#[test]
+fn rust_over_http() {
+    let Some(client) = Client::rust() else { return };
+    client.is_content_over_http("", HANDSHAKE, scenario(HANDSHAKE));
+    client.is_content_over_http("discover", MODERN, scenario(MODERN));
+    client.is_content_over_http("auto", MODERN, scenario(MODERN));
 }
 
 /// Calls that run as tasks, where the client knows such: to the end, with a question on the way, and

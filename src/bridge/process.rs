@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use crate::ids::{AskId, CallId, Generation};
 use crate::limits::{MIDDLEWARE_MAX, UNKNOWN_NAMES_MAX};
-use crate::mcp::tool::Tool;
+use crate::mcp::tool::{TaskSupport, Tool};
 use crate::wire::protomcp::{PromptDefinition, RegisterMiddlewareRequest};
 
 use super::call::ListKind;
@@ -34,6 +34,8 @@ pub(super) struct Process {
     /// In the order in which it declared them.
     pub(super) tools: Vec<Arc<Tool>>,
     by_name: HashMap<String, usize>,
+    /// One of them may, or must, run as a task.
+    pub(super) has_task_tools: bool,
     pub(super) tool_list: ToolList,
     /// In the order of the before phase.
     middleware: Vec<Middleware>,
@@ -114,6 +116,7 @@ impl Process {
             drain_until: None,
             tools: Vec::new(),
             by_name: HashMap::new(),
+            has_task_tools: false,
             tool_list: ToolList::default(),
             middleware: Vec::new(),
             chain: Arc::default(),
@@ -135,12 +138,14 @@ impl Process {
         let mut duplicates = Vec::new();
         self.tools.clear();
         self.by_name.clear();
+        self.has_task_tools = false;
         for tool in tools {
             if self.by_name.contains_key(&tool.name) {
                 duplicates.push(tool.name);
                 continue;
             }
             self.by_name.insert(tool.name.clone(), self.tools.len());
+            self.has_task_tools |= tool.task != TaskSupport::Forbidden;
             self.tools.push(Arc::new(tool));
         }
         duplicates

@@ -97,6 +97,9 @@ impl Bridge {
         let Some(call) = self.calls.get(&id) else { return };
         let (Work::Tool(tool_call), Asker::Host(_)) = (&call.work, &call.asker) else { return };
         let Some(process) = self.serving.and_then(|serving| self.processes.get(&serving)) else { return };
+        if !process.has_task_tools && tool_call.wish.is_none() {
+            return; // As with most tool files: nothing has to be looked up.
+        }
         let tool = process.tool(&tool_call.name).filter(|_| process.tool_list.is_active(&tool_call.name));
         let Some(support) = tool.map(|tool| tool.task) else { return };
         let wish = tool_call.wish;

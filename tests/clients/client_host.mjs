@@ -1,6 +1,6 @@
 // The official TypeScript client of both eras (client 2.x) as a host, in the mode that MODE names (its
 // own choice without): the same as sdk_host.mjs with the other client.
-import { Client } from '@modelcontextprotocol/client';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { createApplicationInputHandler, createTaskSessionFromClient } from '@modelcontextprotocol/ext-tasks/client';
 
@@ -30,7 +30,9 @@ client.setNotificationHandler('notifications/resources/updated', ({ params }) =>
   events.add('updated', params.uri);
 });
 
-const transport = new StdioClientTransport({ command, args, env: process.env, stderr: 'inherit' });
+const transport = command.startsWith('http://')
+  ? new StreamableHTTPClientTransport(new URL(command))
+  : new StdioClientTransport({ command, args, env: process.env, stderr: 'inherit' });
 await client.connect(transport);
 const revision = client.getNegotiatedProtocolVersion();
 const isModern = client.getProtocolEra() === 'modern';

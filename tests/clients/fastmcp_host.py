@@ -7,7 +7,7 @@ import sys
 import mcp_types as types
 from fastmcp import Client
 from fastmcp.client.messages import MessageHandler
-from fastmcp.client.transports import StdioTransport
+from fastmcp.client.transports import StdioTransport, StreamableHttpTransport
 from mcp.client.subscriptions import listen
 
 from steps import Events, Steps, answers
@@ -68,7 +68,11 @@ class Adapter:
 
 async def main():
     mode = os.environ.get("MODE")
-    transport = StdioTransport(command=sys.argv[1], args=sys.argv[2:], env=dict(os.environ), keep_alive=False)
+    command, *args = sys.argv[1:]
+    if command.startswith("http://"):
+        transport = StreamableHttpTransport(command)
+    else:
+        transport = StdioTransport(command=command, args=args, env=dict(os.environ), keep_alive=False)
     client = Client(
         transport,
         **({"mode": mode} if mode else {}),

@@ -1,4 +1,4 @@
-"""The official Python client as a host: connects to the command given, in the mode that MODE names
+"""The official Python client as a host: connects to the command or URL given, in the mode that MODE names
 (its own choice without), carries out the steps of SCRIPT and prints what came of each, one line of
 JSON a step. The first line says with whom it speaks."""
 
@@ -44,8 +44,10 @@ async def on_roots(context):
 async def main():
     mode = os.environ.get("MODE")
     # What comes on a stream is told to the handler as well.
+    command, *args = sys.argv[1:]
+    is_url = command.startswith("http://")
     client = Client(
-        StdioServerParameters(command=sys.argv[1], args=sys.argv[2:], env=dict(os.environ)),
+        command if is_url else StdioServerParameters(command=command, args=args, env=dict(os.environ)),
         **({"mode": mode} if mode else {}),
         logging_callback=on_log,
         log_level="warning",

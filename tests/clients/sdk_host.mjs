@@ -3,6 +3,7 @@
 // first line says with whom it speaks.
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import {
   CallToolResultSchema,
   CreateMessageRequestSchema,
@@ -33,10 +34,14 @@ client.setNotificationHandler(ResourceUpdatedNotificationSchema, ({ params }) =>
   events.add('updated', params.uri);
 });
 
-const transport = new StdioClientTransport({ command, args, env: process.env, stderr: 'inherit' });
+const transport = command.startsWith('http://')
+  ? new StreamableHTTPClientTransport(new URL(command))
+  : new StdioClientTransport({ command, args, env: process.env, stderr: 'inherit' });
 let revision;
+const { setProtocolVersion } = transport;
 transport.setProtocolVersion = (version) => {
   revision = version;
+  setProtocolVersion?.call(transport, version);
 };
 await client.connect(transport);
 await client.ping();

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use rmcp::model::*;
 use rmcp::service::{NotificationContext, PeerRequestOptions, RequestContext, RunningService};
-use rmcp::transport::TokioChildProcess;
+use rmcp::transport::{IntoTransport, StreamableHttpClientTransport, TokioChildProcess};
 use rmcp::{
     ClientHandler, ClientLifecycleMode, ClientServiceExt, ErrorData, RoleClient, ServiceError, ServiceExt,
 };
@@ -120,9 +120,20 @@ impl ClientHandler for Host {
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Failure> {
     let mut words = std::env::args_os().skip(1);
-    let mut command = Command::new(words.next().ok_or("a command is missing")?);
+    let first = words.next().ok_or("a command or a URL is missing")?;
+    if let Some(url) = first.to_str().filter(|first| first.starts_with("http://")) {
+        return serve(StreamableHttpClientTransport::from_uri(url.to_owned())).await;
+    }
+    let mut command = Command::new(first);
     command.args(words);
-    let transport = TokioChildProcess::new(command)?;
+    serve(TokioChildProcess::new(command)?).await
+}
+
+async fn serve<T, E, A>(transport: T) -> Result<(), Failure>
+where
+    T: IntoTransport<RoleClient, E, A>,
+    E: std::error::Error + Send + Sync + 'static,
+{
     let (host, heard) = host();
     let preferred_versions = vec![ProtocolVersion::V_2026_07_28];
     let client = match std::env::var("MODE").as_deref() {
