@@ -13,7 +13,7 @@ use serde_json::json;
 use crate::support::dir::Dir;
 use crate::support::pmcp::{Setup, example};
 use crate::support::raw_tool::{text_result, tool};
-use crate::support::web::{Served, Web, post};
+use crate::support::web::{Client, Served, Web, post};
 use crate::support::{PATIENCE, process};
 
 fn progress(token: &str, progress: i64) -> Msg {
@@ -186,6 +186,30 @@ fn sessions_end_and_clients_recover_after_a_restart() {
     client.send(format!("DELETE /mcp HTTP/1.1\r\nHost: localhost\r\n{fresh}\r\n"));
     assert_eq!(client.response().status, 204);
     assert_eq!(client.ask(&fresh, "tools/list", json!({})).status, 404);
+}
+
+#[test]
+fn a_session_may_have_a_tool_process_of_its_own() {
+    let dir = Arc::new(Dir::new());
+    let flags = ["--isolate", "session", "--processes-max", "2"];
+    let mut web = Web::start(&dir, &example("tool-everything"), &flags);
+    let (mine, other) = (web.session("2025-11-25", json!({})), web.session("2025-11-25", json!({})));
+    let mut client = web.connect();
+    assert_eq!(client.call(&mine, "unlock", json!({})), "unlocked");
+    let tools = |client: &mut Client, session: &str| {
+        client.ask(session, "tools/list", json!({})).json()["result"]["tools"].to_string()
+    };
+    assert!(tools(&mut client, &mine).contains("\"secret\""));
+    assert!(!tools(&mut client, &other).contains("\"secret\""), "what one does is nothing to the other");
+    let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {}});
+    let refused = client.ask("", "initialize", hello.clone());
+    assert_eq!(refused.status, 503);
+    assert!(refused.body.contains("--processes-max"), "{}", refused.body);
+    client.send(format!("DELETE /mcp HTTP/1.1\r\nHost: localhost\r\n{mine}\r\n"));
+    assert_eq!(client.response().status, 204);
+    assert_eq!(client.ask("", "initialize", hello).status, 200);
+    assert!(web.end("TERM").success());
+    web.nothing_left();
 }
 
 #[test]
