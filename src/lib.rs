@@ -9,8 +9,8 @@
 //! | 5 | `main`, [`cli`] | everything below |
 //! | 4 | [`os`]: descriptors, processes, threads, the clock | everything below |
 //! | 3 | [`bridge`]: all that is remembered · [`front`]: how a host's bytes become messages | `bridge`: 2, 1, 0 · `front`: 2, `jsonrpc`, 0 |
-//! | 2 | [`mcp`]: the protocol's methods and shapes | `jsonrpc`, `wire`, 0 |
-//! | 1 | [`wire`]: the tool side's bytes · [`jsonrpc`]: the host side's bytes · [`watch`]: which changes of files count | 0 |
+//! | 2 | [`mcp`]: the protocol's methods and shapes | `jsonrpc`, `json_schema`, `wire`, 0 |
+//! | 1 | [`wire`]: the tool side's bytes · [`jsonrpc`]: the host side's bytes · [`json_schema`]: whether values are as a schema says · [`watch`]: which changes of files count | 0 |
 //! | 0 | [`buffer`], [`ids`], [`limits`], [`log`], [`metrics`] | std |
 //! | beside | [`sdk`]: what tool authors use | `wire`, 0 |
 //!
@@ -72,6 +72,8 @@ pub mod cli;
 pub mod front;
 #[cfg(feature = "bridge")]
 pub mod ids;
+#[cfg(feature = "bridge")]
+pub mod json_schema;
 #[cfg(feature = "bridge")]
 pub mod jsonrpc;
 #[cfg(feature = "bridge")]

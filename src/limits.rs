@@ -2,6 +2,10 @@
 
 use std::time::Duration;
 
+mod json_schema;
+
+pub use json_schema::*;
+
 /// A message of this size or more goes to a worker thread; below it the hop would cost more than
 /// the work (a hop takes 10 to 30 µs, JSON and copies run at some GB/s).
 pub const LARGE_MIN: usize = 256 * 1024;

