@@ -240,7 +240,7 @@ impl Bridge {
         let Some(call) = self.calls.get_mut(&id) else { return };
         let is_modern = call.meta.is_some();
         match call.asker {
-            Asker::Task(task) => return self.task_changed(task, now, out),
+            Asker::Task(task) => return self.task_changed(task, out),
             // More may follow at once; all of them go in one answer.
             Asker::Host(_) if is_modern && call.gathers_until.is_none() => {
                 let until = Some(now + QUESTIONS_GATHER);
@@ -262,7 +262,7 @@ impl Bridge {
         let Some(call) = self.calls.get(&id) else { return };
         let left = call.left;
         match call.asker {
-            Asker::Task(task) => self.task_changed(task, now, out),
+            Asker::Task(task) => self.task_changed(task, out),
             Asker::Host(_) if !has_more && call.until.is_none() => self.set_until(id, Some(now + left)),
             _ => {}
         }

@@ -234,7 +234,7 @@ impl Bridge {
     }
 
     /// Something about a task changed that its host may want to hear.
-    pub(super) fn task_changed(&mut self, number: u64, _: Instant, out: &mut Outputs) {
+    pub(super) fn task_changed(&mut self, number: u64, out: &mut Outputs) {
         let wall = self.wall;
         let Some(task) = self.tasks.by_number.get_mut(&number) else { return };
         task.updated = wall;
@@ -295,7 +295,7 @@ impl Bridge {
                 self.answer_task_result(&reply, number, out);
             }
         }
-        self.task_changed(number, now, out);
+        self.task_changed(number, out);
         while self.tasks.bytes > TASKS_BYTES_MAX
             && let Some(oldest) = self.tasks.oldest_over(number)
         {
@@ -319,13 +319,17 @@ impl Bridge {
         }
     }
 
-    /// The number of a task that this host may see.
+    /// The number of a task that this host may see. In 2025-11-25 it is one of its own session: what can
+    /// be had must be in `tasks/list` too, and without authorization all sessions are of one principal.
     fn find_task(&self, reply: &Reply, is_modern: bool, id: &str) -> Result<u64, RpcError> {
         let number = state::is_task_id(&self.config.state_key, self.config.instance, id);
         let number = number.ok_or_else(|| task::unknown(id))?;
         let Some(task) = self.tasks.by_number.get(&number) else { return Err(task::dropped(id)) };
-        let session = self.sessions.get(&reply.route.session);
-        let is_its = session.is_some_and(|session| session.principal == task.principal);
+        let of = reply.route.session;
+        let is_its = match is_modern {
+            true => self.sessions.get(&of).is_some_and(|session| session.principal == task.principal),
+            false => of == task.session,
+        };
         if is_its && task.revision.is_modern() == is_modern { Ok(number) } else { Err(task::unknown(id)) }
     }
 

@@ -487,3 +487,33 @@ fn a_task_of_the_tool_process_can_fail_be_cancelled_and_die() {
         assert!(scene.bridge.calls.is_empty(), "{end}");
     }
 }
+
+#[test]
+fn in_2025_11_25_what_is_not_listed_cannot_be_had() {
+    let mut scene = serving();
+    scene.ask(1, "tools/call", json!({"name": "slow", "task": {}}));
+    let task = scene.heard_one()["result"]["task"]["taskId"].clone();
+    // Another session, of nobody in particular as the first one.
+    let session = SessionId(5);
+    let route = Route::session(session);
+    scene.input(Input::SessionOpened { session, lasts: true, principal: "".into() });
+    let host = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "h", "version": "1"}});
+    for (id, method, params) in [
+        (0, "initialize", host),
+        (1, "tasks/list", json!({})),
+        (2, "tasks/get", json!({"taskId": task})),
+        (3, "tasks/cancel", json!({"taskId": task})),
+        (4, "tasks/result", json!({"taskId": task})),
+    ] {
+        let line = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string();
+        scene.input(Input::Host { route, message: request::parse(line.as_bytes()) });
+    }
+    let heard = scene.heard();
+    assert_eq!(heard[1]["result"]["tasks"], json!([]));
+    for refused in &heard[2..] {
+        assert_eq!(refused["error"]["code"], -32602, "{refused}");
+    }
+    assert_eq!(heard.len(), 5, "{heard:#?}");
+    scene.ask(2, "tasks/get", json!({"taskId": task}));
+    assert_eq!(scene.heard_one()["result"]["status"], "working");
+}
